@@ -13,7 +13,6 @@ from ..measuring.pages.operations_page import sample_text
 from .one_operation import offered
 from .test_operations_joints import CHAIN, JOINTS, SIX
 from .test_operations_limbs import LIMB_JOINTS
-from .test_operations_rigs import FORWARD_KINEMATICS, LIMITS, REACH_ERROR, toml
 
 HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
 Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }', '{ name = "p", size = 4 }'
@@ -118,22 +117,9 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     "a parent behind its child": (SIX, CHAIN.replace("[-1, 0, 1, 1, 3]", "[-1, 0, 1, 4, 3]"), "", "/parents", "one before it"),
     "a root that is rotations": (SIX, CHAIN.replace('["r", "root"]', '["r", "r"]'), "", "/of", "3: where the root is"),
     "joints without a rotation": (JOINTS, CHAIN.replace('["r", "root"]', '"q"'), "", "/of", "one kind of"),
-    "an effector that is no bone": (
-        REACH_ERROR.given, REACH_ERROR.stage.replace('effectors = ["Left', 'effectors = ["Lft'), "", "/effectors", "LftHand",
-    ),
-    "limits of too few bones": (
-        FORWARD_KINEMATICS.given.replace('limited", size = 18', 'limited", size = 15'), FORWARD_KINEMATICS.stage, "", "/of",
-        "limited, 15 numbers",
-    ),
-    "a root without its armature": (
-        FORWARD_KINEMATICS.given.replace("11", "7"), FORWARD_KINEMATICS.stage, "", "/of", "root, 7 numbers",
-    ),
     **{
-        f"bones of the parents {parents}": (
-            FORWARD_KINEMATICS.given, FORWARD_KINEMATICS.stage.replace("[-1, 0, 0, 1, 2, 4]", parents), "", "/parents", "",
-        )
-        for parents in ("[-1, 0, 3, 1, 2, 4]", "[0, 0, 0, 1, 2, 4]", "[-1, 0, 0, -1, 2, 4]", "[-1, 0, 0.5, 1, 2, 4]",
-                        "[-1, 0, -1e30, 1, 2, 4]")
+        f"joints of the parents {parents}": (SIX, CHAIN.replace("[-1, 0, 1, 1, 3]", parents), "", "/parents", "")
+        for parents in ("[0, 0, 1, 1, 3]", "[-1, 0, 1, -1, 3]", "[-1, 0, 0.5, 1, 3]", "[-1, 0, -1e30, 1, 3]")
     },
     **{
         f"counts of {given} that do not meet": (given, stage, "", "/of", "one")
@@ -175,9 +161,7 @@ def test_a_rate_needs_frames_a_second(tmp_path, command):
 @every_case(
     ("name", "key"),
     [
-        ("blend", "weights"), ("effector_context", "lengths"), ("effector_context", "rest"), ("joint_limits", "limits"),
-        ("forward_kinematics", "default_root"), ("forward_kinematics", "heads"), ("forward_kinematics", "parents"),
-        ("forward_kinematics", "rest"), ("limb_joints", "axes"), ("mesh_input", "neutral"), ("rig_transform", "scale"),
+        ("blend", "weights"), ("joint_positions", "offsets"), ("joint_positions", "parents"), ("limb_joints", "axes"),
         ("rotate", "vector"),
     ],
 )  # fmt: skip
@@ -191,8 +175,7 @@ def test_one_number_stands_for_no_table(tmp_path, command, name, key):
     assert (answer.status, f"/stages/0/{key}" in answer.out) == (1, True), answer.text
 
 
-AB, M, X2 = '{ name = "a", size = 2 }, { name = "b", size = 1 }', '{ name = "m", size = 6 }', '{ name = "x", size = 2 }'
-RIG = 'operation = "rig_transform", of = "m", angle = 90, limit = "none", scale ='
+AB, X2 = '{ name = "a", size = 2 }, { name = "b", size = 1 }', '{ name = "x", size = 2 }'
 HELD = 'operation = "history", start ='
 TWO_TURNS = LIMB_JOINTS.given.replace(', "tip_l_q"', "").replace(', "tip_r_q"', "")
 LEFT: tuple[tuple[str, str, Mapping[str, tuple[str, ...]]], ...] = (
@@ -216,15 +199,6 @@ LEFT: tuple[tuple[str, str, Mapping[str, tuple[str, ...]]], ...] = (
      {"step": ("declared", "half_of_it"), "rate_means": ("derivative", "absolute", "negated", "skipped")}),
     ('{ name = "m", kind = "matrix" }', 'operation = "convert", of = "m", to = "rot6d", writes = "columns"',
      {"writes": ("columns", "interleaved", "rows", "columns_exchanged"), "...": ()}),
-    (M, f"{RIG} [0.5, 2]", {"limit": ("none",), "...": ()}),
-    (M, f"{RIG} [0, 2]", {"scale": ("declared",), "limit": ("none",), "...": ()}),
-    (M, 'operation = "mesh_input", of = "m"', {"order": ("as_declared", "reversed"), "...": ()}),
-    (M.replace("6", "3"), 'operation = "mesh_input", of = "m"', {"order": ("as_declared",), "...": ()}),
-    ('{ name = "v", names = ["a", "b"], size = 3 }',
-     f'operation = "joint_limits", of = "v", limits = {toml(LIMITS)}, clamp = "applied"',
-     {"limits": ("declared", "in_degrees", "y_and_z_swapped"), "...": ()}),
-    ('{ name = "x", kind = "euler_xyz" }', 'operation = "scaled_by_kind", of = "x", angles = 1, heights = 1, '
-     'scaling = "divided", task_scale = "number", phase_unit = "cycle"', {"heights": ("declared",), "...": ()}),
     (TWO_TURNS, LIMB_JOINTS.stage, {"placed_by": ("own", "parent"), "...": ()}),
 )  # fmt: skip
 

@@ -1,5 +1,7 @@
 """Blender IK: kinematics with rest orientations, rotations, the runtime stage by stage, the gate of data."""
 
+import json
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,12 @@ from hypothesis.extra.numpy import arrays
 from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
+from rigpact.contract import pages
 from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.pages.registry import find_system
+from rigpact.contract.skeleton import forward_kinematics
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
-from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
-from rigpact.reference_runtime.vocabulary.rigs.kinematics import chain_of, forward_kinematics
 
 from ..every_case import every_case
 from . import declared_runs
@@ -28,7 +30,6 @@ BONES, TASKS, PARENTS = (tuple(CONSTANTS[name]) for name in ("bones", "tasks", "
 HEADS_M, LENGTHS_M, LIMITS_RAD, ORIENTATIONS = (
     np.array(CONSTANTS[name]) for name in ("rest_heads_m", "bone_lengths_m", "limits_rad", "rest_orientations")
 )
-CHAIN = chain_of(PARENTS, HEADS_M, ORIENTATIONS)
 SIX_DECIMALS = 2e-4
 """The published thighs part by 2.5e-5 from a rotation matrix: an inverse parts from a transpose, for up to eight bones."""
 CLIP = load_file(BUNDLES / "blender_ik" / "clip.trace.safetensors")
@@ -38,6 +39,20 @@ TRUTH = load_file(BUNDLES / "blender_ik" / "labels.trace.safetensors")["rotation
 def true_run(contract: Any = CONTRACT, truth: np.ndarray = TRUTH) -> dict[str, np.ndarray]:
     """The runtime with the truth in place of a network."""
     return declared_runs.run(contract, CLIP, lambda _inputs: [truth])
+
+
+def posed(local_rad: np.ndarray, root: np.ndarray, armature: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Heads (N, 23, 3) and orientations (N, 23, 3, 3) of the stage that places the bones."""
+    turn = [0.0, 0.0, 0.0, 1.0] if armature is None else Rotation.from_matrix(armature).as_quat()
+    vectors = local_rad.reshape(-1, 69)
+    place = np.tile(np.hstack([root, [0.0, 0.0, 0.0, 1.0], turn]), (len(vectors), 1))
+    frames = stages_from(CONTRACT, {"rotations": vectors, "limited": vectors, "root": place})
+    stage = SYSTEM.graph["positions"]
+    assert stage.details is not None
+    part = stage.details(frames)
+    heads, world = forward_kinematics(PARENTS, part("turned"), part("ways").reshape(-1, 3), place[:, :3])
+    assert frames["positions"].reshape(-1, 23, 3) == pytest.approx(heads, abs=1e-5)
+    return heads, world
 
 
 def problems(context: np.ndarray, rotations: np.ndarray, contract: Any = CONTRACT) -> list[Any]:
@@ -71,15 +86,15 @@ def posed_by_hand(local_rad: np.ndarray, root: np.ndarray, armature: np.ndarray)
 def test_kinematics_are_blenders(local: np.ndarray) -> None:
     """With another attachment to their parents, the bones miss every target."""
     root, armature = np.array([0.3, -1.2, 0.9]), Rotation.from_rotvec([0.2, -0.1, 2.0]).as_matrix()
-    found = forward_kinematics(CHAIN, to_matrix(exponential(0.5 * local)), root, armature=armature)
+    found = posed(local, root, armature)
     assert len(found) == 2
     for ours, expected in zip(found, posed_by_hand(local, root, armature), strict=True):
-        assert ours == pytest.approx(expected, abs=SIX_DECIMALS)
+        assert ours[0] == pytest.approx(expected, abs=SIX_DECIMALS)
 
 
 def test_the_rest_pose_is_the_rest_pose_and_each_bone_lies_along_its_y_axis() -> None:
     """No rotation must give the export's heads and axes; two tables of the same rig, each proves the other."""
-    heads, orientations = forward_kinematics(CHAIN, np.broadcast_to(np.eye(3), (23, 3, 3)), HEADS_M[0])
+    (heads,), (orientations,) = posed(np.zeros((23, 3)), HEADS_M[0])
     assert heads == pytest.approx(HEADS_M, abs=SIX_DECIMALS)
     assert orientations == pytest.approx(ORIENTATIONS, abs=SIX_DECIMALS)
     followed = [child for child, parent in enumerate(PARENTS) if child == parent + 1 and parent >= 0]
@@ -120,7 +135,7 @@ def test_limits_bend_joints_the_way_they_bend(bone: str, turn_deg: tuple[float, 
     local[place] = np.deg2rad(turn_deg)
     low, high = np.moveaxis(LIMITS_RAD[place], -1, 0)
     assert np.all((low - 1e-9 <= local[place]) & (local[place] <= high + 1e-9))
-    heads, _ = forward_kinematics(CHAIN, to_matrix(exponential(0.5 * local)), HEADS_M[0])
+    (heads,), _ = posed(local, HEADS_M[0])
     assert sign * (heads[there, 1] - HEADS_M[there, 1]) > 0.05
 
 
@@ -164,6 +179,26 @@ def test_angles_in_single_precision_stay_within_their_bound() -> None:
     assert np.all(difference <= bound)
     assert np.median(bound) < 3e-5  # 64 operations of 4 rad, over the cosine of a middle angle anywhere
     assert np.mean(bound > np.deg2rad(0.5)) < 0.1  # the rows that were put on the seam, and no more
+
+
+def test_readings_that_no_published_program_has_are_their_definitions() -> None:
+    """The others are compared with the published program; these are rows of a table that nobody else computes."""
+    rows = true_run()
+    axes = Rotation.from_quat(CLIP["root"][:, 7:].astype(float)).as_matrix() @ ORIENTATIONS[0]
+    told = declared_runs.recomputed(CONTRACT, "context", CLIP, root_axes="x_forward_z_up")[:, 30:36]
+    assert told == pytest.approx(np.hstack([axes[:, :, 0], axes[:, :, 2]]), abs=1e-4)
+    scaled = declared_runs.recomputed(CONTRACT, "model_input", rows, rotation_scale="degrees_over_180")
+    assert scaled[:, 3:6] == pytest.approx(np.rad2deg(rows["context"][:, 3:6]) / np.pi, rel=1e-5)
+    wide = {"rotations": 3.0 * TRUTH}
+    document = json.loads(files(pages).joinpath("blender_ik_rig.json").read_text("utf-8"))["document_limits_rad"]
+    low, high = np.moveaxis(np.array(document), -1, 0)
+    limited = declared_runs.recomputed(CONTRACT, "limited", wide, limit_set="document")
+    assert limited.reshape(-1, 23, 3) == pytest.approx(
+        np.clip(wide["rotations"].reshape(-1, 23, 3), low, high), abs=1e-6
+    )
+    missed = rows["positions"] + np.float32(0.25)
+    error = declared_runs.recomputed(CONTRACT, "effector_error", {**rows, "positions": missed}, error_measure="largest")
+    assert error == pytest.approx(0.25, abs=2e-4)
 
 
 # ---- data gate

@@ -14,6 +14,7 @@ import pytest
 from onnx import numpy_helper
 
 from rigpact.contract.conventions import CodeHint
+from rigpact.reference_runtime.graph.bounds import distance
 from rigpact.reference_runtime.vocabulary.network import without_positions
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
@@ -27,7 +28,7 @@ from ..measuring.scores.upstream import (
     neurarig_loop,
     rig_inversion,
 )  # fmt: skip
-from .declared_runs import BUNDLES, SYSTEMS, Spoil, alternatives, scene
+from .declared_runs import BUNDLES, SYSTEMS, Spoil, alternatives, bound_of, recomputed, scene
 
 SINGLES = {name: alternatives(scene(name).contract.system) for name in SYSTEMS}
 FIRST = [(name, *next(values)) for name in SYSTEMS for _, values in groupby(SINGLES[name], key=lambda each: each[0])]
@@ -188,6 +189,40 @@ def test_a_published_program_agrees_in_every_stage(name: str) -> None:
     found, graph = said_of(name), scene(name).contract.system.graph
     assert found.verdict == "agrees"
     assert {each.stage for each in found.stages if each.ok} == set(graph.names) - {*graph.given} - {"engine_pose_next"}
+
+
+BY_FORMULA = ("blender_ik", "rig_inversion")
+NOT_PUBLISHED = {
+    "blender_ik": {("root_axes", "x_forward_z_up"), ("rotation_scale", "degrees_over_180"), ("limit_set", "document"),
+                   ("error_measure", "largest")},
+}  # fmt: skip
+"""Readings that test_blender_ik.py and test_rig_inversion.py judge."""
+PUBLISHED = [
+    (name, planted.name, *truth.convention.split("="))
+    for name in BY_FORMULA for planted in MISTAKES[name] for truth in planted.truths if truth.convention
+]  # fmt: skip
+
+
+@every_case(("name", "mistake", "knob", "value"), PUBLISHED, by="name")
+def test_a_reading_is_what_the_published_program_computes_with_the_mistake(
+    name: str, mistake: str, knob: str, value: str
+) -> None:
+    """A formula on a page that has a slip would explain an engine with the same slip."""
+    contract, rows = program(name).contract.with_conventions({knob: value}), program(name).upstream.record(mistake)
+    stages = contract.system.graph.stages_of(knob)
+    assert stages
+    for stage in stages:
+        ours = recomputed(contract, stage, rows)
+        apart = distance(contract.system.graph[stage].measure, ours, rows[stage])
+        bound = bound_of(contract, stage, rows, ours)
+        assert np.all(apart <= bound), stage
+        assert np.median(bound) <= 300.0 * max(apart[bound < 1.0].max(), 2.0**-24 * np.abs(ours).max()), stage
+
+
+def test_every_reading_of_blenders_page_is_judged() -> None:
+    """A reading that only agrees with itself explains an engine with a mistake of its own."""
+    judged_there = {(knob, value) for name, _, knob, value in PUBLISHED if name == "blender_ik"}
+    assert judged_there | NOT_PUBLISHED["blender_ik"] == set(SINGLES["blender_ik"])
 
 
 @pytest.mark.sampled(3)

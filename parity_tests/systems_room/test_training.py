@@ -16,8 +16,6 @@ import onnxruntime
 import torch
 
 from rigpact.reference_runtime.graph.run import run_clip
-from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
-from rigpact.reference_runtime.vocabulary.rigs import kinematics
 from rigpact.training.blender_ik import losses
 from rigpact.training.blender_ik import training as ik
 from rigpact.training.blender_ik.build import export_blender_ik, ik_clip
@@ -39,7 +37,7 @@ from ..every_case import every_case
 from ..measuring.scores import training_sides as sides
 from ..measuring.scores.systems_score import SYSTEMS
 from .declared_runs import BUNDLES, run
-from .test_blender_ik import CHAIN, CONTRACT, LIMITS_RAD, SYSTEM, TASKS
+from .test_blender_ik import CONTRACT, LIMITS_RAD, SYSTEM, TASKS, posed
 
 torch.set_num_threads(1)
 
@@ -58,7 +56,7 @@ def test_the_networks_have_their_contracts_sizes(network: Callable[[], Any], cou
 def test_both_sides_have_one_rig() -> None:
     """Training computes in torch, the engine in numpy: both must give the same pose, or all of them are wrong."""
     poses, _ = draw_poses(300, np.random.default_rng(0))
-    theirs = kinematics.forward_kinematics(CHAIN, to_matrix(exponential(0.5 * poses)), np.zeros((300, 3)))
+    theirs = posed(poses, np.zeros(3))
     for ours, expected in zip(forward_kinematics(torch.from_numpy(poses)), theirs, strict=True):
         assert ours.numpy() == pytest.approx(expected, abs=1e-7)  # the contract file keeps nine decimals
     parameters = np.random.default_rng(8).random((500, 6))

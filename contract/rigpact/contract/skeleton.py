@@ -43,18 +43,38 @@ class Skeleton:
         local_rotations: (..., B, 3, 3), columns are axes.
         Returns positions (..., B, 3) in metres and rotations (..., B, 3, 3), relative to the character's origin.
         """
-        positions = np.empty(local_rotations.shape[:-1], local_rotations.dtype)
-        rotations = np.empty_like(local_rotations)
-        for bone in self.depth_first:
-            parent = self.parents[bone]
-            if parent < 0:
-                rotations[..., bone, :, :] = local_rotations[..., bone, :, :]
-                positions[..., bone, :] = self.offsets_m[bone]
-                continue
-            frame = rotations[..., parent, :, :]
-            rotations[..., bone, :, :] = frame @ local_rotations[..., bone, :, :]
-            positions[..., bone, :] = positions[..., parent, :] + frame @ self.offsets_m[bone].astype(frame.dtype)
-        return positions, rotations
+        return forward_kinematics(self.parents, local_rotations, self.offsets_m, order=self.depth_first)
+
+
+def forward_kinematics(
+    parents: Sequence[int],
+    own: FloatArray,
+    ways: FloatArray,
+    start: FloatArray | None = None,
+    *,
+    order: Sequence[int] | None = None,
+    is_local: bool = True,
+    parent_first: bool = True,
+    by_parent: bool = True,
+) -> tuple[FloatArray, FloatArray]:
+    """Places (..., J, 3) and rotations (..., J, 3, 3) along declared parents: P = P_parent + W_parent · way, W = W_parent · R.
+
+    parents: -1 is a root; own: (..., J, 3, 3) of each joint; ways: (J, 3) from its parent, of a root from the origin; start:
+    (..., 3) where roots are, if they are elsewhere. order: every parent before its children, where the table is not so.
+    is_local: own rotations are those in the parent; parent_first: W_parent R, not R W_parent; by_parent: the parent's rotation
+    turns a way.
+    """
+    world, places = own.copy(), np.empty(own.shape[:-1], own.dtype)
+    for joint in range(len(parents)) if order is None else order:
+        parent, way = parents[joint], ways[joint].astype(own.dtype)
+        if parent < 0:
+            places[..., joint, :] = way if start is None else start
+            continue
+        if is_local:
+            pair = world[..., parent, :, :], own[..., joint, :, :]
+            world[..., joint, :, :] = np.matmul(*(pair if parent_first else pair[::-1]))
+        places[..., joint, :] = places[..., parent, :] + world[..., parent if by_parent else joint, :, :] @ way
+    return places, world
 
 
 def parent_cycle(parents: Sequence[int]) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """A use of each operation of declared contracts; docs/operations.md shows it with its knobs."""
 
+import re
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,6 @@ from rigpact.contract.systems.system import System
 
 _QUATERNION = '{ name = "tilt", kind = "quaternion_wxyz" }'
 _VECTOR = '{ name = "v", size = 3 }'
-_MESH = '{ name = "mesh", names = ["a", "b"], size = 3 }'
 _LIMB = (
     '{ name = "pose", fields = [{ name = "hip_pos", kind = "position", unit = "cm" }, { name = "hip_quat", kind = '
     '"quaternion_xyzw" }, { names = ["thigh_l", "thigh_r"], join = "_", parts = [{ name = "pos", kind = "position", '
@@ -24,17 +24,10 @@ _LIMB = (
 )
 _TURNS = '{ name = "q", names = ["thigh_l", "thigh_r"], size = 4 }'
 _JOINTS = '{ name = "q", names = ["left_hip", "right_hip", "left_knee", "right_knee"] }'
-_BONES = '{ name = "turns", names = ["Hips", "LeftFoot", "RightFoot"], size = 3 }'
-_ROOT, _TARGETS = '{ name = "root", size = 11 }', '{ name = "targets", size = 14 }'
-_RIG = (
-    'bones = ["Hips", "LeftFoot", "RightFoot"], '
-    "rest = [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0, -1, 0, 0, 0, 0, 1]"
-)
 # fmt: off
 SAMPLES: Mapping[str, tuple[str, str]] = {
     "affine": (_VECTOR, 'of = "v", subtract = [0.1, -0.4, 0], scale = 0.5'),
     "blend": ('{ name = "last", size = 3 }, { name = "new", size = 3 }', 'of = ["last", "new"], weights = [0.2, 0.8]'),
-    "bone_quaternions": (_BONES, 'of = "turns", rotation_vector = "norm_is_angle", quaternion_order = "xyzw"'),
     "clip": (_VECTOR, 'of = "v", lowest = -0.5, highest = 2'),
     "compose": (f'{_QUATERNION}, {{ name = "turn", kind = "quaternion_wxyz" }}',
         'of = ["tilt", "turn"], product = "first_second"'),
@@ -42,54 +35,27 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "constant": (_JOINTS, 'of = "q", value = [100, 150, 40, 60]'),
     "convert": ('{ name = "pose", kind = "rot6d" }', 'of = "pose", to = "quaternion_xyzw", reads = "columns"'),
     "denormalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4]'),
-    "distance": (f'{_MESH}, {{ name = "target", names = ["a", "b"], size = 3 }}',
-        'of = ["mesh", "target"], measure = "euclidean"'),
     "difference": (_VECTOR, 'of = "v", span = "backward", rate = "per_second"'),
-    "effector_context": (f'{_TARGETS}, {_ROOT}, {{ name = "ground", size = 12 }}, {{ name = "motion", size = 2 }}',
-        f'of = ["targets", "root", "ground", "motion"], {_RIG}, effectors = ["LeftFoot", "RightFoot"], '
-        'feet = ["LeftFoot", "RightFoot"], tasks = ["walk", "reach"], lengths = [0.3, 0.2, 0.2], root_frame = "at_rest", '
-        'relative = "into_axes", root_axes = "y_forward_z_up", euler_order = "xyz", euler_triple = "smaller_sum", '
-        'effector_quaternion = "xyzw", rotation_sense = "forward", rotation_space = "world", point = "head", '
-        'effector_order = "as_declared", height = "above_ground", feet_order = "as_declared", '
-        'contact_flags = "grounded_desired"'),
-    "forward_kinematics": (f'{_BONES}, {{ name = "limited", size = 9 }}, {_ROOT}',
-        f'of = ["turns", "limited", "root"], {_RIG}, parents = [-1, 0, 0], heads = [0, 0, 1, -0.1, 0, 0.1, 0.1, 0, 0.1], '
-        'default_root = [0, 0, 1], takes = "limited", rotation_vector = "norm_is_angle", sense = "counterclockwise", '
-        'rest_orientation = "used", local_order = "rest_then_local", begins = "root", armature_rotation = "applied"'),
     "history": (f"{_VECTOR}, {_QUATERNION}",
         'of = ["v", "tilt"], length = 3, layout = "term_major", order = "oldest_first", start = "first"'),
     "either": (f'{_VECTOR}, {{ name = "w", size = 3 }}', 'of = ["v", "w"]'),
     "gather": ('{ name = "head", size = 12 }', 'of = "head", places = { shape = [6, 2], order = [1, 0], part = [0, 2] }'),
     "integrate": ('{ name = "place", size = 3 }, { name = "velocity", size = 3 }', 'of = ["place", "velocity"]'),
     "integrate_rotation": (f'{_QUATERNION}, {{ name = "rate", kind = "angular_rate" }}', 'of = ["tilt", "rate"], side = "left"'),
-    "joint_limits": ('{ name = "arms", names = ["LeftArm", "RightArm"], size = 3 }',
-        'of = "arms", limits = [-1, 1, -0.5, 1, -0.2, 2, -1, 1, -1, 0.5, -2, 0.2], clamp = "applied"'),
     "linear_map": (_VECTOR, 'of = "v", matrix = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]'),
     "limb_joints": (f"{_LIMB}, {_TURNS}",
         'of = ["pose", "q"], frame = ["hip_pos", "hip_quat"], roots = ["thigh_l_pos", "thigh_r_pos"], axes = [[1, 0, 0], '
         '[-1, 0, 0]], lengths = [[45.751, 45.752]], joints = ["hip_l", "knee_l", "hip_r", "knee_r"], '
         'product = "parent_child", placed_by = "own", turning = "forward", root = "declared", joints_in = "world"'),
-    "mesh_input": (_MESH, 'of = "mesh", neutral = [0, 0, 1, 1, 0, 0], flattening = "vertex_by_vertex", order = "as_declared", '
-        'axes = "right_handed", origin = "rig"'),
     "network": (_VECTOR, "size = 2"),
     "norm": (_VECTOR, 'of = "v", measure = "euclidean"'),
     "normalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4], epsilon = 0.01'),
     "received": (_TURNS, 'of = "q", chains = 2, copied = "whole", quaternion_order = "xyzw", chain_order = "as_declared"'),
-    "reach_error": (f'{{ name = "positions", size = 9 }}, {_TARGETS}, {_ROOT}',
-        f'of = ["positions", "targets", "root"], {_RIG}, effectors = ["LeftFoot", "RightFoot"], target_space = "world", '
-        'root_frame = "at_rest", measure = "euclidean"'),
     "relative": (f'{{ name = "hand", kind = "position" }}, {{ name = "root", kind = "position" }}, {_QUATERNION}',
         'of = ["hand", "root", "tilt"], direction = "into_frame"'),
     "replaced": (f'{_JOINTS}, {{ name = "knees", size = 2 }}', 'of = ["q", "knees"], taken = ["left_knee", "right_knee"]'),
-    "rig_transform": ('{ name = "sliders", names = ["rx", "ry", "rz", "sx", "sy", "sz"], low = 0, high = 1 }',
-        'of = "sliders", angle = 90, scale = [-0.5, 2], order = "rotations_first", activation = "in_the_model", '
-        'origin = "middle", unit_of_angle = "radians", limit = "none"'),
     "rotate": (_QUATERNION, 'of = "tilt", vector = [0, 0, -1], direction = "inverse"'),
     "select": (_JOINTS, 'of = "q", take = ["right_knee", "left_hip", "left_knee", "right_hip"]'),
-    "scaled_by_kind": (
-        '{ name = "context", fields = [{ name = "turn", kind = "euler_xyz", size = 3 }, { name = "height", unit = "m" }, '
-        '{ name = "phase", unit = "cycle" }, { name = "task", space = "number of the task", low = 0, high = 5 }] }',
-        'of = "context", angles = 3.1416, heights = 2, scaling = "divided", task_scale = "number", phase_unit = "cycle"'),
     "sent_pose": (_LIMB, 'of = "pose", frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], normals = ["normal_l", '
         '"normal_r"], chains = ["thigh_l_pos", "thigh_r_pos"], wrong = { goals_first = ["goal_l", "goal_r", "normal_l", '
         '"normal_r"] }, target_space = "frame", normal_space = "frame", quaternion_order = "xyzw", '
@@ -114,9 +80,6 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
         'of = ["pose", "sent", "feet"], frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], '
         'points = ["foot_l", "foot_r"], target = "world", measure = "euclidean"'),
     "threshold": (_VECTOR, 'of = "v", limit = 0.2, side = "above"'),
-    "turned_mesh": ('{ name = "turns", names = ["ax", "ay", "az", "sx", "sy", "sz"] }',
-        'of = "turns", mesh = [1, 2, 3, -1, 0, 2], order = "x_y_z", sense = "counter_clockwise", '
-        'scaled = "before_rotations", vertices = "column", axes = "right_handed"'),
     "unit_quaternions": (_TURNS, 'of = "q", normalisation = "unit", sign = "w_not_negative"'),
     "wrap": ('{ name = "angle", size = 1 }', 'of = "angle", unit_of_angle = "rad", range = "symmetric"'),
 }
@@ -131,12 +94,24 @@ def operations() -> str:
 
 
 def stage_on_a_page(name: str) -> tuple[str, System]:
-    """The stage of a hosted system that uses an operation, and the system."""
-    for system in every_system():
-        for table in tomllib.loads(system.own_page or "stages = []")["stages"]:
-            if table["operation"] == name:
-                return table["name"], system
-    raise LookupError(f"no page has the operation {name}")
+    """The stage of a hosted system that uses an operation in the fewest words, and the system."""
+    found = [
+        (table["name"], system)
+        for system in every_system()
+        for table in tomllib.loads(system.own_page or "stages = []")["stages"]
+        if table["operation"] == name
+    ]
+    if not found:
+        raise LookupError(f"no page has the operation {name}")
+    return min(found, key=lambda each: len(_said_on_page(*each)))
+
+
+def _said_on_page(stage: str, system: System) -> str:
+    """What a page says of a stage: its line, and its formulas."""
+    text = str(system.own_page)
+    [line] = re.findall(rf"\n    (\{{ name = \"{stage}\",(?:.|\n    )*?\}}),?\n(?=    [{{#]|\])", text)
+    blocks = [each for each in text.split("\n\n") if re.search(rf"(?m)^\[formulas\.{stage}[.\]]", each)]
+    return "\n\n".join([line, *blocks])
 
 
 def sample_contract(name: str) -> Any:
@@ -179,8 +154,7 @@ def _sample(operation: Operation) -> tuple[str, Sequence[Knob]]:
     """A use of the operation, and the knobs of this use."""
     if operation.only_on_pages:
         stage, system = stage_on_a_page(operation.name)
-        [line] = [each for each in system.own_page.splitlines() if each.startswith(f'    {{ name = "{stage}",')]
-        return line.strip().rstrip(","), system.graph[stage].knobs
+        return _said_on_page(stage, system), system.graph[stage].knobs
     given, parameters = SAMPLES[operation.name]
     knobs = tuple(sample_contract(operation.name).system.knobs.values())
     return f"given = [{given}]\nstages = [{_stage(operation.name, parameters)}]", knobs

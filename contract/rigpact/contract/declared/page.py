@@ -344,7 +344,9 @@ class Page:
         filled = self.constants | {name: value for name, value in constants.items() if name in self.constants}
         names = {name: value for name, value in filled.items() if _is_words(value)}
         numbers = {name: {"value": value} for name, value in filled.items() if name not in names}
-        root = {key: value for key, value in self.root.items() if key != "constants"}
+        root = {key: value for key, value in self.root.items() if key not in ("constants", "formulas")}
+        formulas = self.root.get("formulas", {})
+        root["stages"] = [{**table, **formulas.get(table["name"], {})} for table in root["stages"]]
         root["names"] = {**root.get("names", {}), **names}
         root["numbers"] = {**root.get("numbers", {}), **numbers}
         return read_declaration(root, Path(), operations_of_rigpact() if self.by_rigpact else operations_of_packages())

@@ -17,7 +17,7 @@ Pair = tuple[Callable[[FloatArray], FloatArray], Callable[[FloatArray], FloatArr
 _FACTORS = {unit: 1.0 / UNITS[unit].si for unit in ("rad", "deg")}
 
 
-def _turn(axis: int, angle: FloatArray) -> FloatArray:
+def turn_about(axis: int, angle: FloatArray) -> FloatArray:
     """The matrix (..., 3, 3) of a turn about a coordinate axis."""
     matrix = np.zeros((*angle.shape, 3, 3))
     one, other = (axis + 1) % 3, (axis + 2) % 3
@@ -30,7 +30,7 @@ def _turn(axis: int, angle: FloatArray) -> FloatArray:
 
 def _to_matrix(axes: tuple[int, int, int], factor: float, angles: FloatArray) -> FloatArray:
     """Turns about fixed axes, `axes[0]` first; angles (..., 3) stand in the order of the turns."""
-    first, second, third = (_turn(axis, angles[..., place] / factor) for place, axis in enumerate(axes))
+    first, second, third = (turn_about(axis, angles[..., place] / factor) for place, axis in enumerate(axes))
     return np.asarray(third @ second @ first)
 
 

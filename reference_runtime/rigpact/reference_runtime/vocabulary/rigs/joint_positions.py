@@ -1,6 +1,6 @@
 """Joint positions: rotations along declared parents to places: P = P_parent + W_parent · offset, W = W_parent · R."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,7 @@ from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.declared.values import Choice, Number
+from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind
@@ -18,7 +19,6 @@ from rigpact.reference_runtime.operations.geometry import transposed
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
-from rigpact.reference_runtime.vocabulary.rigs.kinematics import is_a_tree
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 from rigpact.reference_runtime.vocabulary.turning.convert import (
     FORMS,
@@ -35,6 +35,49 @@ _TURNED_BY: Mapping[str, bool] = {"parent": True, "own": False}
 _SENSE = {"as_given": lambda matrix: matrix, "transposed": transposed}
 _READING = 8
 """Roundings of an entry of a matrix: products and sums of a quaternion's numbers, the lengths of six numbers' axes."""
+
+
+def is_a_tree(parents: FloatArray) -> bool:
+    """Whether these are -1 and then, of each bone, the place of one before it."""
+    after, place = parents[1:], np.arange(1, len(parents))
+    before = (after >= 0) & (after < place) & (after == np.floor(after))
+    return bool(parents[0] == -1 and before.all())
+
+
+def chained_error(
+    parents: Sequence[int],
+    own: FloatArray,
+    error: FloatArray,
+    ways: FloatArray,
+    ways_error: FloatArray,
+    places: FloatArray,
+    *,
+    is_local: bool = True,
+    by_parent: bool = True,
+) -> FloatArray:
+    """How far roundings move the places, (N, J): what moves a rotation moves all that it turns.
+
+    error: of each rotation as a length, (N, J); ways_error: (J,); places: where the joints are. Lengths of matrices are spectral.
+    """
+    sizes, reach = lengths_of(own), np.linalg.norm(ways, axis=-1)
+    world, moved, found = sizes.copy(), error.copy(), np.empty(sizes.shape)
+    far = np.abs(places).max(axis=2)
+    found[:, 0] = gamma(2) * (far[:, 0] + reach[0]) + ways_error[0]
+    for joint, parent in enumerate(parents[1:], start=1):
+        size = sizes[:, joint]
+        if is_local:
+            world[:, joint] = world[:, parent] * size
+            moved[:, joint] = moved[:, parent] * size + world[:, parent] * (error[:, joint] + gamma(12) * size)
+        by = parent if by_parent else joint
+        turned = (moved[:, by] + gamma(6) * world[:, by]) * reach[joint] + world[:, by] * ways_error[joint]
+        found[:, joint] = found[:, parent] + turned + gamma(2) * (far[:, parent] + far[:, joint])
+    return found
+
+
+def lengths_of(matrices: FloatArray) -> FloatArray:
+    """A bound on how much longer matrices (..., 3, 3) make a vector: 1 for a rotation."""
+    gram = np.swapaxes(matrices, -1, -2) @ matrices
+    return np.asarray(np.sqrt(np.abs(gram).sum(axis=-1).max(axis=-1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,40 +111,30 @@ class _Joints:
         """The matrix of each joint as it was given, (N, J, 3, 3)."""
         return np.asarray(self.sense.of(frames)(self.reading.of(frames).to_matrix(self.rotations(frames))))
 
-    def turner(self, frames: Frames, joint: int) -> int:
-        """The joint whose rotation turns an offset."""
-        return self.above[joint] if self.turned.of(frames) else joint
-
     def compute(self, frames: Frames) -> FloatArray:
         own, way = self.own(frames), self.way(frames)
-        world, places = own.copy(), np.empty((len(own), self.count, 3))
-        places[:, 0] = way[0] + (0.0 if self.root is None else wide(frames, self.root.name))
-        for joint in range(1, self.count):
-            if self.space.of(frames):
-                pair = world[:, self.above[joint]], own[:, joint]
-                world[:, joint] = np.matmul(*(pair if self.order.of(frames) else pair[::-1]))
-            by = world[:, self.turner(frames, joint)]
-            places[:, joint] = places[:, self.above[joint]] + by @ way[joint]
+        start = way[0] + (0.0 if self.root is None else wide(frames, self.root.name))
+        places, _ = forward_kinematics(
+            self.above,
+            own,
+            way,
+            start,
+            is_local=self.space.of(frames),
+            parent_first=self.order.of(frames),
+            by_parent=self.turned.of(frames),
+        )
         return stored(places.reshape(len(places), -1))
 
     def bound(self, frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-        """Along the chain: what moves a rotation moves all that it turns. A norm is the largest sum of a row."""
-        sizes, reach = _norm(self.own(frames)), np.abs(self.way(frames)).max(axis=1)
-        read = moved_matrices(self.reading.of(frames), self.rotations(frames)) + gamma(_READING) * np.maximum(
-            sizes, 1.0
-        )
-        norm, moved, place = sizes.copy(), read.copy(), np.empty(sizes.shape)
-        far = np.abs(rows.astype(np.float64)).reshape(*sizes.shape, 3).max(axis=2)
-        place[:, 0] = gamma(2) * (far[:, 0] + reach[0])
-        for joint in range(1, self.count):
-            parent, size = self.above[joint], sizes[:, joint]
-            if self.space.of(frames):
-                norm[:, joint] = norm[:, parent] * size
-                moved[:, joint] = moved[:, parent] * size + norm[:, parent] * (read[:, joint] + gamma(4) * size)
-            by = self.turner(frames, joint)
-            turned = (moved[:, by] + gamma(4) * norm[:, by]) * reach[joint]
-            place[:, joint] = place[:, parent] + turned + gamma(2) * (far[:, parent] + far[:, joint])
-        return np.repeat(place, 3, axis=1)
+        """Along the chain: the rotations as they are read, and every product."""
+        own, way = self.own(frames), self.way(frames)
+        read = moved_matrices(self.reading.of(frames), self.rotations(frames))
+        error = read + 3.0 * gamma(_READING) * np.maximum(lengths_of(own), 1.0)
+        places = rows.astype(np.float64).reshape(own.shape[:-1])
+        is_local, by_parent = self.space.of(frames), self.turned.of(frames)
+        no_error = np.zeros(len(way))
+        found = chained_error(self.above, own, error, way, no_error, places, is_local=is_local, by_parent=by_parent)
+        return np.repeat(found, 3, axis=1)
 
     def planned(self, frames: Frames) -> Step:
         form, is_transposed = self.reading.of(frames), self.sense.word_of(frames) == "transposed"
@@ -144,11 +177,6 @@ def _parents(use: Use, count: int) -> list[int]:
         raise use.wrong(Wrong.NUMBERS, "parents", tree.tolist(), "-1, then of each joint the place of one before it")
     found: list[int] = tree.astype(int).tolist()
     return found
-
-
-def _norm(matrix: FloatArray) -> FloatArray:
-    """The largest sum of a row's sizes, (..., 3, 3) to (...)."""
-    return np.asarray(np.abs(matrix).sum(axis=-1).max(axis=-1))
 
 
 _HINTS = {

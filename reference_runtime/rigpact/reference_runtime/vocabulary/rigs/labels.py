@@ -3,23 +3,80 @@
 A data set is two arrays: what the network is told (N, C), not scaled, and rotation vectors (N, 3 J), its labels.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from rigpact.contract.declared.page import Known
+from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.layout import FieldLayout
-from rigpact.contract.systems.problem import Problem
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
+from rigpact.contract.systems.problem import DataCheck, Problem
 from rigpact.reference_runtime.operations.definitions.quaternions import exponential
 from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
-from rigpact.reference_runtime.operations.geometry import length, quat_to_vector
+from rigpact.reference_runtime.operations.geometry import cross, length, matrix_to_quat, quat_to_vector
+from rigpact.reference_runtime.operations.precision import stored
 
 FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
 """At least two poses, and at least one pose in twenty must be new."""
 BEYOND_LIMIT_RAD, STILL = np.deg2rad(0.1), 1e-6
 
 
-def is_varied(labels: FloatArray) -> bool:
+def judged(contract: Contract, rows: Mapping[str, FloatArray], check: DataCheck) -> Iterator[Problem]:
+    """What is wrong with labels, and with what the network is told beside them.
+
+    The stage `moved_by` places the bones by the stage that limits the labels and by the root: position, orientation, the
+    armature's; the context has effectors (position, orientation of each), the root and others, and tells the root's axes.
+    """
+    told, labels = (rows[name].astype(np.float64) for name in (check.of, check.labels))
+    graph, fields = contract.system.graph, contract.fields(check.of)
+    [limited] = (stage for stage in graph if stage.needs == (check.labels,))
+    ends = np.full((2, labels.shape[1]), 1e6) * [[-1.0], [1.0]]
+    limits = np.moveaxis(limited.computed(Known(contract, {check.labels: ends})).reshape(2, -1, 3), 0, -1)
+    yield from label_problems(check.labels, labels, limits, contract.fields(check.labels))
+    said = _told_of_labels(contract, check, labels, np.broadcast_to(np.eye(3), (len(labels), 3, 3)))
+    constant = ["_ground_normal", "_desired_contact"]
+    if (np.ptp(_root_axes(said, fields), axis=0) < STILL).all():
+        constant += ["root_forward", "root_up"]  # of an upright armature
+    if _is_varied(labels):
+        yield from input_problems(check.of, told, fields, constant)
+    # the armature's own rotation follows from the root's axes, which the context tells in the world
+    armature = _root_axes(told, fields) @ np.swapaxes(_root_axes(said, fields), 1, 2)
+    said = _told_of_labels(contract, check, labels, armature)
+    yield from place_problem(check, _positions(fields), told, said)
+    yield from motion_problems(check.of, told[:, -2], told[:, -1], int(fields["task"].high or 0) + 1)
+
+
+def _told_of_labels(contract: Contract, check: DataCheck, labels: FloatArray, armature: FloatArray) -> FloatArray:
+    """What the context would be of a rig in these poses, whose hips are at the origin; armature: its rotation (N, 3, 3)."""
+    graph, bones = contract.system.graph, [each.name for each in contract.fields(check.moved_by)]
+    moved = [bones.index(each.name.removesuffix("_position")) for each in _positions(contract.fields(check.of))]
+    kinematics, context = graph[check.moved_by], graph[check.of]
+    whole = np.hstack([np.zeros((len(labels), 6)), np.ones((len(labels), 1)), matrix_to_quat(armature)])
+    stands = Known(contract, dict(zip(kinematics.needs, (labels, labels, whole), strict=True)))
+    part: Any = kinematics.details(stands) if kinematics.details else None
+    parents = contract.numbers["numbers.parents"].astype(int).tolist()
+    places, world = forward_kinematics(parents, part("turned"), part("ways").reshape(-1, 3), np.zeros((len(labels), 3)))
+    effectors = np.concatenate([places[:, moved], matrix_to_quat(world[:, moved])], axis=2).reshape(len(labels), -1)
+    root = np.hstack([places[:, 0], matrix_to_quat(world[:, 0]), matrix_to_quat(armature)])
+    others = [np.zeros((len(labels), contract.fields(name).width)) for name in context.needs[2:]]
+    given = dict(zip(context.needs, map(stored, (effectors, root, *others)), strict=True))
+    return context.computed(Known(contract, given)).astype(np.float64)
+
+
+def _positions(fields: FieldLayout) -> list[Field]:
+    return [each for each in fields if each.kind is FieldKind.POSITION]
+
+
+def _root_axes(told: FloatArray, fields: FieldLayout) -> FloatArray:
+    """The root's axes as columns, (N, 3, 3): forward, up, and what stands across."""
+    forward, up = (told[:, fields[name].range] for name in ("root_forward", "root_up"))
+    return np.stack([forward, up, cross(forward, up)], axis=-1)
+
+
+def _is_varied(labels: FloatArray) -> bool:
     """Whether enough of the poses differ, to six decimals."""
     return _different(labels) >= _wanted(labels)
 
@@ -34,7 +91,7 @@ def _wanted(labels: FloatArray) -> float:
 
 def label_problems(name: str, labels: FloatArray, limits: FloatArray, fields: FieldLayout) -> Iterator[Problem]:
     """Yield what is wrong with rotation vectors (N, 3 J) of joints with limits (J, 3, 2)."""
-    if not is_varied(labels):
+    if not _is_varied(labels):
         yield Problem(
             name,
             f"{_different(labels)} different poses in {len(labels)} rows",
@@ -92,17 +149,17 @@ def input_problems(name: str, rows: FloatArray, fields: FieldLayout, constant: S
         )
 
 
-def place_problems(
-    name: str, told: FloatArray, reached: FloatArray, effectors: Sequence[str], within: float
+def place_problem(
+    check: DataCheck, positions: Sequence[Field], told: FloatArray, said: FloatArray
 ) -> Iterator[Problem]:
-    """Yield where the inputs put an effector (N, E, 3) elsewhere than its label does."""
-    distance = LENGTHS["euclidean"](reached - told)
+    """Yield where the inputs put an effector elsewhere than its label does."""
+    distance = np.stack([LENGTHS["euclidean"](said[:, each.range] - told[:, each.range]) for each in positions], axis=1)
     row, place = np.unravel_index(int(np.argmax(distance)), distance.shape)
-    if distance[row, place] > within:
+    if distance[row, place] > check.within:
         yield Problem(
-            f"{name}/{effectors[int(place)]}_position",
+            f"{check.of}/{positions[int(place)].name}",
             f"{distance[row, place]:.4f} m from where its label puts it in row {row}, {distance.mean():.4f} m on average",
-            f"at most {within:g} m",
+            f"at most {check.within:g} m",
             "the effector loss teaches another geometry than the rig has",
         )
 

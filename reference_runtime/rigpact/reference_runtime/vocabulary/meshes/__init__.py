@@ -1,1 +1,0 @@
-"""Operations on meshes and other points: three coordinates of one point after the other."""
