@@ -110,20 +110,6 @@ def test_every_recorded_direction_of_the_training_side_is_the_velocity_and_oppos
     np.testing.assert_array_equal(of_training, recorded.astype(np.float32))
 
 
-def test_clips_own_angular_velocity_is_a_full_angle_central_difference(real):
-    """Slope 1: the two ways to measure a turn are not half and full of each other."""
-    both = own = 0.0
-    for frame in range(1, 87, 7):
-        for bone in range(46):
-            turn = oracle.product(real.rotation(frame + 1, bone), oracle.transposed(real.rotation(frame - 1, bone)))
-            mine = oracle.times(30.0, oracle.log_map(turn))
-            both, own = (
-                both + oracle.dot(mine, real.raw_clip[frame]["BoneAngularVelocities"][bone]),
-                own + oracle.dot(mine, mine),
-            )
-    assert both / own == pytest.approx(1.0, abs=1e-4)
-
-
 WRONG = {
     "angvel": ["angvel_angle=full", "angvel_lag=0", "angvel_lag=-1", "angvel_frame=local", "angvel_source=aux_stats",
     "angvel_source=state_slice",

@@ -4,7 +4,7 @@ The deployed engine prints some numbers of its first steps. Every printed line i
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,11 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.fixtures.demo import demo_bundle
 
 from ..every_case import every_case
-from .tried import passes, refused, tries
+from .tried import tries
 
 STEPS = 4
 CONDITION = (0.0, 1.0, 0.0, 0.0, 0.6, -0.8, 1.25)
 FALLBACK = "[PoseHist] Fallback enabled: Frames=3 Dim=276 (runtime required 828)."
-Paste = Callable[[Sequence[str]], Path]
 
 
 def turn(axis: int, degrees: float) -> FloatArray:
@@ -72,25 +71,12 @@ def honest(form: str = ".3f") -> list[str]:
     ]
 
 
-@pytest.fixture
-def paste(tmp_path: Path) -> Paste:
-    """Write lines, with the engine's prefix, and return the path of the log."""
-
-    def write(lines: Sequence[str]) -> Path:
-        path = tmp_path / "Game.log"
-        prefix = "[2025.11.16-10.20.30:123][{0:3}]LogTemp: Warning: "
-        path.write_text("".join(prefix.format(42) + line + "\n" for line in lines), encoding="utf-8")
-        return path
-
-    return write
+PREFIX = "[2025.11.16-10.20.30:123][ 42]LogTemp: Warning: "
 
 
-@passes("The whole log of a correct engine, with 3, 4 or 6 decimals and with shortest numbers")
-@pytest.mark.parametrize("form", [".3f", ".4f", ".6f", ".5g"])
-def test_log_of_a_correct_engine_agrees(command: Any, paste: Paste, form: str) -> None:
-    """An alarm on printed rounding would teach people not to paste logs."""
-    answer = command("explain", paste(honest(form)))
-    assert (answer.status, "AGREES" in answer.out) == (0, True), answer.out
+def log(lines: Sequence[str]) -> str:
+    """The text of a log: lines with the engine's prefix."""
+    return "".join(f"{PREFIX}{line}\n" for line in lines)
 
 
 CLIP = "clips/Walk_Spin.json"
@@ -199,18 +185,18 @@ SEEN: Mapping[str, tuple[str, int, str, Sequence[str], Sequence[Sequence[str]]]]
 @pytest.mark.sampled(3)
 @tries(("refused", tried, answer) for tried, (answer, *_) in SEEN.items())
 @pytest.mark.parametrize("tried", SEEN)
-def test_what_a_log_shows_is_seen(command: Any, paste: Paste, tried: str, request: pytest.FixtureRequest) -> None:
+def test_what_a_log_shows_is_seen(command: Any, tmp_path: Path, tried: str, request: pytest.FixtureRequest) -> None:
     """Each was once passed over: the lines beside it were right, or nobody had looked at this one."""
     _, status, said, options, logs = SEEN[tried]
     if " = " not in said:
         request.getfixturevalue("no_search")
     assert logs
     for lines in logs:
-        answer = command("explain", paste(lines), *of_demo(options))
+        (tmp_path / "Game.log").write_text(log(lines), encoding="utf-8")
+        answer = command("explain", tmp_path / "Game.log", *of_demo(options))
         assert (answer.status, said in " ".join(answer.out.split()), answer.err) == (status, True, ""), answer.out
 
 
-PREFIX = "[2025.11.16-10.20.30:123][ 42]LogTemp: Warning: "
 NOISE = (
     "[2025.11.16-10.20.30:124][ 42]LogAnimation: Display: Montage ended",
     PREFIX + "[Probe-CS] pelvis P=(0.1,0.2,95.3) R=(P=1.00 Y=-90.00 R=2.00)",
@@ -219,57 +205,52 @@ REVERSED = [composition(step, POSES[step] @ DELTAS[step]) for step in range(STEP
 BOUND = "[StepModel] lens X=422 C=7 Contacts=2 Ang=138 Pose=828 | bound 422/{}/2/138/828"
 ABOUT_Z = [turn(2, 20.0 * step) for step in range(STEPS)]
 COMMUTING = [composition(step, turn(2, 9.0) @ ABOUT_Z[step], ABOUT_Z[step], turn(2, 9.0)) for step in range(STEPS)]
-SAID: tuple[tuple[str, tuple[str, ...], int, tuple[str, ...]], ...] = (
-    # the text of the log, options, exit status, words of the answer
-    *(("\r\n".join(f"{NOISE[0]}\r\n{prefix}{line}\r\n{NOISE[1]}" for line in REVERSED), (), 1, ("compose_order = prev_delta",))
-      for prefix in ("", PREFIX)),
-    ("\r\n".join(f"{line}\r\n{NOISE[1]}" for line in honest()), (), 0, ("AGREES",)),
-    ("\n".join(COMMUTING), (), 0, ("AGREES", "compose_order=prev_delta")),
-    *(("\n".join(REVERSED)[:-cut], (), 1, ("1 [DeltaCompose] lines are cut off", "compose_order = prev_delta"))
-      for cut in (1, 25, 90)),
-    (PREFIX + REVERSED[0][:80], (), 2, ("1 cut off [DeltaCompose] lines",)),
-    ("\n".join([HEAD.replace("60.0", "30.0"), FALLBACK, *honest()]), ("--contract",), 1,
-     ("reports state = 420, the bundle gives 422", "reports fps = 30, the bundle gives 60", "fell back")),
-    ("\n".join([BOUND.format(6), *honest()]), (), 1, ("gives cond 7 numbers and binds 6: it is silently cut or padded",)),
-    ("\n".join([BOUND.format(7), *honest()]), (), 0, ("AGREES",)),
-    ("\n".join([condition().replace(",1.25", ""), *honest()]), (), 1, ("line 1 says Dim=7 and prints 6 numbers",)),
-    ("\n".join([HEAD, *honest()]), (), 0, ("the widths in the log were not judged: give --contract",)),
-)  # fmt: skip
+Rows = list[tuple[str | bytes, Sequence[str], int, tuple[str, ...]]]
+SAID: list[tuple[str, str, str, Rows]] = [
+    # row of docs/trust.md, then cases: the text of the log, options, exit status, words of the answer
+    ("passes", "The whole log of a correct engine, with 3, 4 or 6 decimals and with shortest numbers, among other lines",
+     "passes",
+     [*((log(honest(form)), (), 0, ("AGREES",)) for form in (".3f", ".4f", ".6f", ".5g")),
+      ("\r\n".join(f"{line}\r\n{NOISE[1]}" for line in honest()), (), 0, ("AGREES",)),
+      ("\n".join([BOUND.format(7), *honest()]), (), 0, ("AGREES",)),
+      ("\n".join([HEAD, *honest()]), (), 0, ("the widths in the log were not judged: give --contract",)),
+      ("\n".join(COMMUTING), (), 0, ("AGREES", "compose_order=prev_delta"))]),
+    ("passes", "A log in UTF-16, with a byte order mark or without, and in UTF-8 with one", "passes",
+     [(log(honest()).encode(each), (), 0, ("AGREES",)) for each in ("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig")]),
+    ("passes", "Conditions of the clip's own frames, in any order and with steps left out", "passes",
+     [(log(conditions_of(steps)), OF_DEMO, 0, ("AGREES", "2 of 15 stages judged"))
+      for steps in (range(7, 11), [3], [40, 2, 2, 17])]),
+    ("passes", "Lines without the tags before them, as in a ticket", "read",
+     [(log([line.removeprefix(tags)]), (), status, (said,)) for tags in ("[TDbg][StepModel] ", "[TDbg]")
+      for line, status, said in ((published(NEXT[0]), 2, "1 y_reproj lines"), (condition(), 0, "AGREES"))]),
+    ("refused", "Another order of composition among other lines, with lines that are cut off, or without their prefix",
+     "names `compose_order = prev_delta`; exit 1",
+     [*(("\r\n".join(f"{NOISE[0]}\r\n{prefix}{line}\r\n{NOISE[1]}" for line in REVERSED), (), 1,
+         ("compose_order = prev_delta",)) for prefix in ("", PREFIX)),
+      *(("\n".join(REVERSED)[:-cut], (), 1, ("1 [DeltaCompose] lines are cut off", "compose_order = prev_delta"))
+        for cut in (1, 25, 90)),
+      (PREFIX + REVERSED[0][:80], (), 2, ("1 cut off [DeltaCompose] lines",))]),
+    ("refused", "Widths, a rate or a number of conditions that contradict the bundle or each other", "exit 1",
+     [("\n".join([HEAD.replace("60.0", "30.0"), FALLBACK, *honest()]), ("--contract",), 1,
+       ("reports state = 420, the bundle gives 422", "reports fps = 30, the bundle gives 60", "fell back")),
+      ("\n".join([BOUND.format(6), *honest()]), (), 1, ("gives cond 7 numbers and binds 6: it is silently cut or padded",)),
+      ("\n".join([condition().replace(",1.25", ""), *honest()]), (), 1, ("line 1 says Dim=7 and prints 6 numbers",))]),
+    ("refused", "--clip without a bundle, beside a log", "one line, exit 2", [(log(honest()), ("--clip",), 2, ("--contract",))]),
+]  # fmt: skip
 
 
-@every_case(("text", "options", "status", "words"), SAID, ids=lambda each: str(each)[-30:])
-def test_what_a_log_says_among_other_lines_and_where_it_is_cut_off(
-    command: Any, tmp_path: Path, text: str, options: tuple[str, ...], status: int, words: tuple[str, ...]
+@tries(row[:3] for row in SAID)
+@every_case(
+    ("text", "options", "status", "words"), [case for row in SAID for case in row[3]], ids=lambda each: str(each)[-30:]
+)
+def test_what_a_log_says(
+    command: Any, tmp_path: Path, text: str | bytes, options: Sequence[str], status: int, words: tuple[str, ...]
 ) -> None:
-    """0.98 read as 0.9 at a torn line would be a defect of its own; poses that commute tell nothing of their order."""
-    (tmp_path / "Game.log").write_bytes(text.encode())
+    """An alarm on printed rounding would teach people not to paste logs; 0.98 read as 0.9 at a torn line is a defect."""
+    (tmp_path / "Game.log").write_bytes(text.encode() if isinstance(text, str) else text)
     answer = command("explain", tmp_path / "Game.log", *of_demo(options))
     said = " ".join((answer.out + answer.err).split())
     assert (answer.status, [word for word in words if word not in said]) == (status, []), said
-
-
-@passes("Conditions of the clip's own frames, in any order and with steps left out")
-@pytest.mark.parametrize("steps", [range(7, 11), [3], [40, 2, 2, 17]], ids=["in a row", "one", "some"])
-def test_conditions_of_the_clip_agree(command: Any, paste: Paste, demo_bundle: Path, steps: Sequence[int]) -> None:
-    """The log does not say which frame a line is of, and cut-off lines are missing from it."""
-    answer = command("explain", paste(conditions_of(steps)), *of_demo())
-    assert (answer.status, "AGREES" in answer.out, "2 of 15 stages judged" in answer.out) == (0, True, True), answer.out
-
-
-@refused("--clip without a bundle, beside a log", "one line, exit 2")
-def test_clip_without_a_bundle_is_refused(command: Any, paste: Paste, demo_bundle: Path) -> None:
-    """It was passed over in silence, and the log agreed."""
-    answer = command("explain", paste(honest()), "--clip", demo_bundle / CLIP)
-    assert (answer.status, answer.err.count("\n"), "--contract" in answer.err) == (2, 1, True)
-
-
-@pytest.mark.parametrize("tags", ["[TDbg][StepModel] ", "[TDbg]"], ids=["both", "the first"])
-def test_lines_are_known_without_the_tags_before_them(command: Any, paste: Paste, tags: str) -> None:
-    """Who pastes two lines into a ticket cuts off what stands before: they were not a log, and not a recording either."""
-    for line, status, said in ((published(NEXT[0]), 2, "1 y_reproj lines"), (condition(), 0, "AGREES")):
-        answer = command("explain", paste([line.removeprefix(tags)]))
-        assert (answer.status, answer.err) == (status, "")
-        assert said in " ".join(answer.out.split())
 
 
 SETTINGS = """[gate]
@@ -279,73 +260,40 @@ free-run = false
 [[gate.trace]]
 file = "Game.log"
 """
+WITH_CLIP = 'clip = "Walk_Spin.json"\n'
+GATED: tuple[tuple[str, str, str, tuple[tuple[Sequence[str], str, int, str], ...]], ...] = (
+    ("passes", "The log of a correct engine in `[[gate.trace]]`, without a clip", "passes",
+     ((honest(), "", 0, "Engine recording Game"), (conditions_of(range(7, 11)), WITH_CLIP, 0, "Engine recording Game"))),
+    ("refused", "The same with the other order of composition, other widths, or nothing that can be judged",
+     "the gate does not pass",
+     ((REVERSED, "", 1, "compose_order"), ([HEAD, *honest()], "", 1, "state = 420"),
+      ([REVERSED[0][:40]], "", 2, "UNDETERMINED"))),
+    ("refused", "Conditions of a log that point the other way than those of the `clip` of [[gate.trace]]",
+     "the gate does not pass",
+     ((conditions_of(range(7, 11), -1.0), WITH_CLIP, 1, "cond_raw"),)),
+)  # fmt: skip
 
 
-@pytest.fixture
-def gated(command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paste: Paste) -> Any:
-    """Ask the gate about a log, beside the demo's bundle."""
-    for name in ("norm_template.json", "pretrain_template.json"):
-        (tmp_path / name).write_bytes((demo_bundle / name).read_bytes())
-
-    def ask(lines: Sequence[str], more: str = "") -> Any:
-        paste(lines)
-        (tmp_path / "rigpact.toml").write_text(SETTINGS + more, encoding="utf-8")
-        monkeypatch.chdir(tmp_path)
-        return command("gate", "--archive", "kept.rigpact.zip", "--html", "page.html")
-
-    return ask
-
-
-@passes("The log of a correct engine in `[[gate.trace]]`, without a clip")
-def test_a_log_is_a_recording_of_the_gate(command: Any, gated: Any, tmp_path: Path) -> None:
-    """A team without a recorder has nothing else to show the gate."""
-    answer = gated(honest())
-    assert answer.status == 0, answer.out + answer.err
-    assert "Engine recording Game" in answer.out
-    assert command("gate", "--from", tmp_path / "kept.rigpact.zip").status == 0
-    assert command("init", "--status").status == 0
-
-
-@refused(
-    "The same with the other order of composition, other widths, or nothing that can be judged",
-    "the gate does not pass",
+@tries(row[:3] for row in GATED)
+@every_case(
+    ("lines", "more", "status", "said"), [case for row in GATED for case in row[3]], ids=lambda each: str(each)[-20:]
 )
-@pytest.mark.parametrize(
-    ("lines", "status", "said"),
-    [
-        ([composition(step, POSES[step] @ DELTAS[step]) for step in range(STEPS)], 1, "compose_order"),
-        (["[Schema OK] X=420 Y=276 C=7 fps=60.0  (tanh_scales: rv=2)", *honest()], 1, "X=420"),
-        ([composition(0, NEXT[0])[:40]], 2, "UNDETERMINED"),
-    ],
-    ids=["another order", "another bundle", "cut off"],
-)
-def test_a_log_that_contradicts_the_contract_fails_the_gate(
-    gated: Any, lines: list[str], status: int, said: str
+def test_a_log_is_a_recording_of_the_gate(
+    command: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: Sequence[str],
+    more: str,
+    status: int,
+    said: str,
 ) -> None:
-    """A gate that passes over a log passes everything."""
-    answer = gated(lines)
-    assert answer.status == status, answer.out
-    assert said.replace("X=420", "state = 420") in answer.out
-
-
-@refused(
-    "Conditions of a log that point the other way than those of the `clip` of [[gate.trace]]", "the gate does not pass"
-)
-@pytest.mark.usefixtures("no_search")
-@pytest.mark.parametrize(("turned", "status"), [(1.0, 0), (-1.0, 1)])
-def test_conditions_of_a_log_are_held_against_the_gates_clip(
-    gated: Any, demo_bundle: Path, tmp_path: Path, turned: float, status: int
-) -> None:
-    """The gate named the clip as what was missing, and did not read the one that it was given."""
-    (tmp_path / "Walk_Spin.json").write_bytes((demo_bundle / CLIP).read_bytes())
-    answer = gated(conditions_of(range(7, 11), turned), 'clip = "Walk_Spin.json"\n')
-    assert answer.status == status, answer.out
-
-
-@passes("A log in UTF-16, with a byte order mark or without, and in UTF-8 with one")
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
-def test_a_log_in_another_encoding_is_read(command: Any, paste: Paste, encoding: str) -> None:
-    """Windows shells write UTF-16; every line of such a log was passed over."""
-    path = paste(honest())
-    path.write_text(path.read_text(encoding="utf-8"), encoding=encoding)
-    assert "AGREES" in command("explain", path).out
+    """A team without a recorder has nothing else to show the gate; one that passes over a log passes everything."""
+    for name in ("norm_template.json", "pretrain_template.json", CLIP):
+        (tmp_path / Path(name).name).write_bytes((demo_bundle() / name).read_bytes())
+    (tmp_path / "Game.log").write_text(log(lines), encoding="utf-8")
+    (tmp_path / "rigpact.toml").write_text(SETTINGS + more, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    answer = command("gate", "--archive", "kept.rigpact.zip", "--html", "page.html")
+    assert (answer.status, said in answer.out) == (status, True), answer.out + answer.err
+    assert command("gate", "--from", "kept.rigpact.zip").status == status
+    assert status or command("init", "--status").status == 0
