@@ -20,59 +20,7 @@ from .conftest import ROOM, STRICT, compiled, ran
 from .drawn_contracts import bundle, state_slices, written
 
 SYSTEMS = ("neurarig", "blender_ik", "rig_inversion", "imu_pose")
-ENGINE = """
-#include <cstdio>
-#include <vector>
-#include "contract.hpp"
-using namespace rigpact_contract;
-
-// An engine whose stages are right but for one number. Prints what the self-test says of each.
-int main(int, char** words) {
-    std::FILE* file = std::fopen(words[1], "rb");
-    std::vector<unsigned char> bytes(1 << 22);
-    bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file));
-    std::fclose(file);
-    std::vector<std::vector<float>> kept;
-    const float* rows[kStageCount];
-    for (int i = 0; i < kStageCount; ++i) {
-        const int size = kFrames * kExpected[i].width;
-        kept.emplace_back(kExpected[i].rows, kExpected[i].rows + size);
-        rows[i] = kept.back().data();
-    }
-    const SelfTestResult right = SelfTest(bytes.data(), bytes.size(), rows);
-    std::printf("right:%s:%d\\n", right.what, right.compared);
-    for (int i = 0; i < kStageCount; ++i) {
-        const std::size_t last = kept[static_cast<std::size_t>(i)].size() - 1;
-        float& number = kept[static_cast<std::size_t>(i)][last];
-        const float was = number;
-        number += 2.0f * kExpected[i].tolerance[last] + 1e-3f;
-        const SelfTestResult wrong = SelfTest(bytes.data(), bytes.size(), rows);
-        std::printf("%s:%s:%d:%d\\n", kExpected[i].name, wrong.what, wrong.frame, wrong.channel);
-        number = was;
-    }
-    const auto own_loop = [&](int wrong_frame, int count_of_last, bool gives) {
-        return SelfTestEngine(bytes.data(), bytes.size(), nullptr, 0, [&](const EngineFrame& in, EngineStages& out) {
-            if (in.given[0] != kGiven[0].rows + in.number * kGiven[0].width) std::printf("another row\\n");
-            for (int i = 0; gives && i < kStageCount; ++i) {
-                const int width = kExpected[i].width, last = i == kStageCount - 1 ? count_of_last : 0;
-                std::vector<float> row(rows[i] + in.number * width, rows[i] + (in.number + 1) * width);
-                if (in.number == wrong_frame && i == kStageCount - 1) row.back() += 1e3f;
-                out.give(static_cast<Stage>(i), row.data(), width + last);
-            }
-        });
-    };
-    const SelfTestResult driven = own_loop(-1, 0, true), wrong = own_loop(2, 0, true), narrow = own_loop(-1, -1, true);
-    std::printf("driven:%s:%d\\n", driven.what, driven.compared == right.compared);
-    std::printf("driven wrong:%s:%d\\n", wrong.what, wrong.frame);
-    std::printf("driven narrow:%s:%s:%d\\n", narrow.what, narrow.field, narrow.frame);
-    std::printf("driven silent:%s\\n", own_loop(-1, 0, false).what);
-    const float* nothing[kStageCount] = {};
-    std::printf("nothing:%s\\n", SelfTest(bytes.data(), bytes.size(), nothing).what);
-    bytes[0] ^= 1;
-    std::printf("stale:%s\\n", SelfTest(bytes.data(), bytes.size(), rows).what);
-    return 0;
-}
-"""
+ENGINE = ROOM / "studio_engine.cpp"
 
 
 def contract_path(name):
@@ -85,9 +33,7 @@ def test_the_self_test_passes_on_the_expected_rows_and_on_no_others(any_compiler
     """A self-test must fail on wrong rows and pass on correct ones."""
     contract = open_contract(contract_path(name))
     (tmp_path / "contract.hpp").write_text(contract_header(contract), encoding="utf-8")
-    source = tmp_path / "engine.cpp"
-    source.write_text(ENGINE, encoding="utf-8")
-    done = ran(compiled(any_compiler, source, tmp_path / "engine", include=[tmp_path]), contract_path(name))
+    done = ran(compiled(any_compiler, ENGINE, tmp_path / "engine", include=[tmp_path]), contract_path(name))
     said = [line.split(":") for line in done.stdout.splitlines()]
 
     assert said[0][:2] == ["right", ""]
@@ -148,8 +94,7 @@ def test_any_name_and_any_constant_becomes_cpp(compiler, tmp_path):
     """A studio's system may have a stage called `union` and a table with rows of several lengths."""
     text = contract_header(contract_in_memory(system_of_a_studio(), CONSTANTS))
     (tmp_path / "contract.hpp").write_text(text, encoding="utf-8")
-    (tmp_path / "engine.cpp").write_text(ENGINE, encoding="utf-8")
-    done = ran(compiler, *STRICT, f"-I{headers_folder()}", "-fsyntax-only", tmp_path / "engine.cpp")
+    done = ran(compiler, *STRICT, f"-I{headers_folder()}", f"-I{tmp_path}", "-fsyntax-only", ENGINE)
     assert done.returncode == 0, done.stderr
     assert "without never, which generated inputs cannot compute" in text
     assert 'kBindOrder[2] = {\n    "a", "b",' in text

@@ -15,7 +15,7 @@ from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 from rigpact.reports.engine.header import contract_header
 
-from .conftest import compiled, ran
+from .conftest import ROOM, compiled, ran
 from .drawn_contracts import small_contract
 from .generated_loop import as_numpy, build_loop, by_function
 from .test_native_plan import CONTRACTS, ROOT, STEERED, drawn_clip
@@ -171,31 +171,12 @@ def own(command, tmp_path):
     return written_by
 
 
-SPRINGS = """
-#include <cstdio>
-#include "contract.hpp"
-#include "wolf.hpp"
-int main() {
-    rigpact_contract::State s;
-    wolf::State other;
-    const float sticks[] = {1.0f, 3.0f, 2.0f};
-    for (float x : sticks) {
-        s.stick[0] = s.stick[1] = other.stick[0] = other.stick[1] = x;
-        rigpact_contract::step(s, 0);
-        wolf::step(other, 0);
-        std::printf("%g %g\\n", static_cast<double>(s.memory[0]), static_cast<double>(other.memory[1]));
-    }
-}
-"""
-
-
 def test_an_operation_of_ones_own_brings_its_cpp(any_compiler, own, tmp_path):
     """A studio's own step is part of its loop, once in a program with two characters; before the first frame it knows nothing."""
     brought = 'Cpp("studio::spring", CODE)'
     assert own(brought, "--loop").status == 0
     assert own(brought, "--loop", "--namespace", "wolf", "-o", tmp_path / "wolf.hpp").status == 0
-    (tmp_path / "springs.cpp").write_text(SPRINGS, encoding="utf-8")
-    program = compiled(any_compiler, tmp_path / "springs.cpp", tmp_path / "springs", include=[tmp_path])
+    program = compiled(any_compiler, ROOM / "springs.cpp", tmp_path / "springs", include=[tmp_path])
     first, *others = (line.split() for line in ran(program).stdout.splitlines())
     assert [each.lstrip("-") for each in first] == ["nan", "nan"]
     assert others == [["2", "2"], ["-1", "-1"]]  # 0.5 · 2 · (3 - 1), 0.5 · 2 · (2 - 3): a wish is twice the stick
