@@ -9,7 +9,7 @@ from typing import Any
 
 from rigpact.reports.command_line import run_command_line
 
-from ...repository.commands import in_a_word
+from .commands import in_a_word
 
 Said = Mapping[str, Any]
 _PLACE = ("stage", "frame", "bone", "channel")

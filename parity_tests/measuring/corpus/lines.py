@@ -15,7 +15,7 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 
 from ...engine_recordings import as_engine
-from ...repository.commands import FOLDERS, FRAMES, PROJECTS, Project, questions
+from .commands import FOLDERS, FRAMES, PROJECTS, Project, questions
 
 CHECKOUT = Path(__file__).parents[3]
 CONTRACTS = CHECKOUT / "fixtures" / "contracts"
