@@ -30,7 +30,7 @@ def test_starts_differ_from_the_seed_by_what_they_say(demo_subject: Subject) -> 
     seed = demo_subject.rows().x_raw[0]
     rotations = demo_subject.contract.numbers.state["BoneRotations6D"].range
     assert moved_channels(demo_subject.contract) == [*range(rotations.start, rotations.stop)]
-    starts, sizes = perturbed_starts(seed, [*range(rotations.start, rotations.stop)])
+    starts, sizes = perturbed_starts(demo_subject, demo_subject.contract)
     assert np.array_equal(starts[0], seed)
     differences = np.abs(starts[1:].astype(np.float64) - seed).max(axis=1)
     assert np.all(differences > 0)

@@ -50,27 +50,20 @@ def moved_channels(contract: Contract) -> list[int]:
     return [channel for field in rotations or fields for channel in range(field.start, field.stop)]
 
 
-def perturbed_starts(seed: FloatArray, channels: list[int]) -> tuple[FloatArray, FloatArray]:
-    """Starts (1 + R, width), the unperturbed one first, and the sizes (R,) of the other starts' differences."""
+def perturbed_starts(subject: Subject, contract: Contract) -> tuple[FloatArray, FloatArray]:
+    """Starts (1 + R, width), the unperturbed one first, and the sizes (R,) of the other starts' differences.
+
+    A float32 step is relative to the largest number that moves, at least 1.
+    """
+    stage, channels = carried_stage(subject.contract), moved_channels(contract)
+    rows = subject.rows().rows(stage.name)
+    seed: FloatArray = stage.start(subject.contract) if rows is None and stage.start is not None else rows[0]
     chance = np.random.default_rng(0)
-    sizes = np.repeat(SIZES, RUNS_PER_SIZE) * scale_of(seed[channels])
+    sizes = np.repeat(SIZES, RUNS_PER_SIZE) * max(1.0, float(np.max(np.abs(seed[channels]), initial=0.0)))
     starts = np.tile(seed, (1 + len(sizes), 1))
     signs = chance.choice((-1.0, 1.0), (len(sizes), len(channels)))
     starts[1:, channels] += (signs * sizes[:, None]).astype(np.float32)
     return starts, sizes
-
-
-def scale_of(values: FloatArray) -> float:
-    """The size that a float32 step is relative to, at least 1."""
-    return max(1.0, float(np.max(np.abs(values), initial=0.0)))
-
-
-def seed_of(subject: Subject) -> FloatArray:
-    """The first row of the carried stage, (width,)."""
-    stage = carried_stage(subject.contract)
-    rows = subject.rows().rows(stage.name)
-    row: FloatArray = stage.start(subject.contract) if rows is None and stage.start is not None else rows[0]
-    return row
 
 
 def distances(contract: Contract, stage: Stage, rows: FloatArray, other: FloatArray) -> FloatArray:
@@ -111,7 +104,7 @@ class Spread:
 def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Spread:
     """Run the starts side by side, and run the first start under each other value of every benign knob."""
     contract, files = subject.contract, subject.files
-    starts, sizes = perturbed_starts(seed_of(subject), moved_channels(contract))
+    starts, sizes = perturbed_starts(subject, contract)
 
     def beginning(under: Contract, rows: FloatArray) -> Any:
         return files.lockstep(under, subject.network, subject.clip, rows, count, subject.engine)
@@ -137,17 +130,16 @@ def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Sp
         raise UnusableInput("the free run", "a run that is not finite in its first frame", "a finite run")
     finite = len(published) == count and bool(np.isfinite(published[-1]).all())
     every = np.stack(poses)  # (samples, R, width)
-    apart = _apart(contract, stage, every[:, 1:], every[:, 0])
-    beside = _apart(contract, stage, np.array(others_poses), every[:, 0]).max(axis=1) if benign else None
+
+    def apart(rows: FloatArray) -> FloatArray:
+        """Distances (samples, R) of rows (samples, R, width) from the unperturbed ones, in one go."""
+        samples, runs, width = rows.shape
+        base = np.repeat(every[:, 0], runs, axis=0)
+        return distances(contract, stage, rows.reshape(-1, width), base).reshape(samples, runs)
+
+    beside = apart(np.array(others_poses)).max(axis=1) if benign else None
     largest = _LARGEST_DEG if stage.measure.unit == "deg" else np.inf
-    return Spread(np.stack(published), kept, np.array(sampled), apart, beside, sizes, finite, largest)
-
-
-def _apart(contract: Contract, stage: Stage, rows: FloatArray, base: FloatArray) -> FloatArray:
-    """Distances (samples, R) of rows (samples, R, width) from one row of each sample, in one go."""
-    samples, runs, width = rows.shape
-    flat = distances(contract, stage, rows.reshape(-1, width), np.repeat(base, runs, axis=0))
-    return flat.reshape(samples, runs)
+    return Spread(np.stack(published), kept, np.array(sampled), apart(every[:, 1:]), beside, sizes, finite, largest)
 
 
 def growth_per_frame(frames: FloatArray, sizes: FloatArray) -> float:

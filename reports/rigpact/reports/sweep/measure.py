@@ -218,7 +218,7 @@ def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
     if frames < 3:
         return None
     contract = runner.contract
-    starts, _ = lanes.perturbed_starts(lanes.seed_of(subject), lanes.moved_channels(contract))
+    starts, _ = lanes.perturbed_starts(subject, contract)
     chosen = np.concatenate((starts[:1], starts[1 :: lanes.RUNS_PER_SIZE]))
     many = subject.files.lockstep(contract, subject.network, subject.clip, chosen, frames, subject.engine)
     stage, spread = lanes.published_stage(contract), []

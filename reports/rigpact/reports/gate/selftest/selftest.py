@@ -71,43 +71,34 @@ def copied_project(project: Project, folder: Path) -> GateSettings:
 
 
 def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Copy every file into its own folder: names stay the same and do not collide."""
+    """Copy every file into its own folder: names stay the same and do not collide.
+
+    Named columns become a trace of the same numbers: its rows can be damaged.
+    """
     for index, path in enumerate(project.files()):
         if not path.is_file():
             raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
         (folder / str(index)).mkdir(parents=True)
-        yield path, _copy(project, path, folder, index)
-        if path == project.bundle_path:
-            _copy_beside(project, folder / str(index))
-    if project.model_path is not None:
-        _copy_weights(project.model_path, folder / str(project.files().index(project.model_path)))
-
-
-def _copy(project: Project, path: Path, folder: Path, index: int) -> str:
-    """Copy one file and return its new name. Named columns become a trace of the same numbers: its rows can be damaged."""
-    if open_file(path).kind is Kind.COLUMNS:
-        name = f"{index}/{path.stem}.trace.jsonl"
-        write_trace(project.recording_of(path).trace, folder / name)
-    else:
         name = f"{index}/{path.name}"
-        copy_file(path, folder / name)
-    return name
+        if open_file(path).kind is Kind.COLUMNS:
+            name = f"{index}/{path.stem}.trace.jsonl"
+            write_trace(project.recording_of(path).trace, folder / name)
+        elif path == project.model_path:
+            _copy_model(path, folder / name)
+        else:
+            copy_file(path, folder / name)
+        for beside in project.beside if path == project.bundle_path else ():  # where the copy looks for them
+            target = folder / str(index) / beside.relative_to(path.parent)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (_copy_model if beside.suffix == ".onnx" else copy_file)(beside, target)
+        yield path, name
 
 
-def _copy_beside(project: Project, folder: Path) -> None:
-    """The files that the contract itself names, where the copy of the contract looks for them."""
-    for path in project.beside:
-        target = folder / path.relative_to(project.bundle_path.parent)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        copy_file(path, target)
-        if path.suffix == ".onnx":
-            _copy_weights(path, target.parent)
-
-
-def _copy_weights(model: Path, folder: Path) -> None:
-    """The files beside a model that hold its weights."""
-    for name in open_model(model).beside:
-        copy_file(model.parent / name, folder / name)
+def _copy_model(path: Path, target: Path) -> None:
+    """A model, and the files beside it that hold its weights."""
+    copy_file(path, target)
+    for name in open_model(path).beside:
+        copy_file(path.parent / name, target.parent / name)
 
 
 DOES_NOT_RUN = "the gate does not run"
