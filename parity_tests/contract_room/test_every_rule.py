@@ -42,9 +42,6 @@ def rules_of(*names: str) -> tuple[Rule, ...]:
     return tuple(rule for module in modules for rule in module.FAMILY.rules)
 
 
-DECLARED = (
-    "declarations declared_profile declared_orders declared_numbers declared_stages declared_models declared_metadata"
-)
 ELSEWHERE = {
     "reports_room": (*comparison.TEXTS.rules, *canary.TEXTS.rules),
     "contract_room": baseline.TEXTS.rules,
@@ -52,7 +49,13 @@ ELSEWHERE = {
     "gate_room": gate.TEXTS.rules,
     "geometry_room": geometry.TEXTS.rules,
     "systems_room": rules_of("hosted.system_loading", "hosted.systems", "hosted.system_data"),
-    "declared_room": rules_of(*(f"hosted.{name}" for name in DECLARED.split()), "hosted.recorded_sizes", "model.stamp"),
+    "declared_room": rules_of(
+        "hosted.declarations",
+        "hosted.declared_contract",
+        "hosted.declared_models",
+        "hosted.recorded_sizes",
+        "model.stamp",
+    ),
 }
 """Rules about two recordings, a model that runs, waivers, a whole project, a commit and functions have their cases there."""
 

@@ -42,6 +42,13 @@ def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) ->
     assert {pointer for pointer, _ in check_against_schema(clip, "raw_clip")} == slow
 
 
+def test_findings_stand_in_the_order_of_the_file() -> None:
+    """Two runs on one file gave two reports: jsonschema goes through a set of keys."""
+    names = [f"slice_{n}" for n in range(9, 0, -1)]
+    found = check_against_schema({"meta": {"state_layout": dict.fromkeys(names, 0)}}, "bundle")
+    assert [place.rpartition("/")[2] for place, _ in found if "slice" in place] == names
+
+
 def test_a_trace_header_of_another_format_is_refused() -> None:
     """A log of some other tool must not be compared as a trace."""
     header = {

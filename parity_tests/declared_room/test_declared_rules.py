@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.rules.hosted import (
-    declarations,
-    declared_metadata,
-    declared_models,
-    declared_numbers,
-    declared_orders,
-    declared_profile,
-    declared_stages,
-    recorded_sizes,
-)
+from rigpact.contract.rules.hosted import declarations, declared_contract, declared_models, recorded_sizes
 from rigpact.contract.rules.model import stamp
 
 from ..every_case import every_case
@@ -43,10 +34,7 @@ from .declared_rule_cases import (
 from .test_recorded_sizes import CODE as SIZE
 
 GOLDEN = Path(__file__).parent / "golden"
-MODULES = (
-    declarations, declared_metadata, declared_models, declared_numbers, declared_orders, declared_profile, declared_stages, stamp,
-    recorded_sizes,
-)  # fmt: skip
+MODULES = (declarations, declared_contract, declared_models, stamp, recorded_sizes)
 
 
 def test_a_sound_contract_and_model_are_clean(tmp_path):

@@ -21,7 +21,7 @@ from ..every_case import every_case
 
 
 def _is_rounded(*values: float) -> bool:
-    from rigpact.contract.rules.hosted.declared_numbers import _is_rounded as is_rounded
+    from rigpact.contract.rules.hosted.declared_contract import is_rounded
 
     return is_rounded(np.array(values))
 

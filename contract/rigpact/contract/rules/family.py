@@ -4,23 +4,27 @@ The catalogue lists the families and runs them. Everything else that has to know
 `Family.needs`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.subject import MODEL, TRACE, Subject
-from rigpact.contract.rules.views.bundle import BundleView
+from rigpact.contract.rules.views.bundle import BundleView, Unread, need
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.rules.views.rows import Rows
 from rigpact.contract.systems.system import NetworkBinding
 
 T = TypeVar("T")
+P = ParamSpec("P")
+AskedOnce = Callable[[Document], tuple[Finding, ...]]
 Check = Callable[[Subject], Iterable[Finding]]
 
 
@@ -100,60 +104,71 @@ def rules_in(names: Mapping[str, object]) -> tuple[Rule, ...]:
     return tuple(value for value in names.values() if isinstance(value, Rule))
 
 
-def on_documents(check: Callable[[Document], Iterator[Finding]]) -> Check:
+def findings_of(checks: Iterable[Callable[P, Iterable[Finding]]], *parts: P.args, **_: P.kwargs) -> Iterator[Finding]:
+    """What each check finds in these parts; it ends where a part that it reads is `Unread`."""
+    for check in checks:
+        with suppress(Unread):
+            yield from check(*parts)  # type: ignore[call-arg]
+
+
+def on_subject(*checks: Check) -> Check:
+    """Check everything together."""
+    return lambda subject: findings_of(checks, subject)
+
+
+def _once(view: Callable[[Document], T], checks: Sequence[Callable[[T], Iterable[Finding]]]) -> AskedOnce:
+    """Check a document by itself, whatever it is judged beside; what was found is kept with it."""
+
+    def findings(document: Document) -> tuple[Finding, ...]:
+        return tuple(findings_of(checks, document.once(view)))
+
+    return lambda document: document.once(findings)
+
+
+def on_documents(*checks: Callable[[Document], Iterable[Finding]]) -> Check:
     """Check every JSON file by itself."""
-
-    def findings(document: Document) -> tuple[Finding, ...]:
-        return tuple(check(document))
-
-    return lambda subject: _each(lambda document: document.once(findings), subject.documents)
+    asked = _once(lambda document: document, checks)
+    return lambda subject: chain.from_iterable(map(asked, subject.documents))
 
 
-def on_bundle(check: Callable[[BundleView], Iterator[Finding]]) -> Check:
+def on_bundle(*checks: Callable[[BundleView], Iterable[Finding]]) -> Check:
     """Check the bundle alone."""
-
-    def findings(document: Document) -> tuple[Finding, ...]:
-        return tuple(check(document.once(BundleView)))
-
-    return lambda subject: () if subject.bundle is None else subject.bundle.once(findings)
+    asked = _once(BundleView, checks)
+    return lambda subject: () if subject.bundle is None else asked(subject.bundle)
 
 
-def on_clips(check: Callable[[ClipView], Iterator[Finding]]) -> Check:
+def on_clips(*checks: Callable[[ClipView], Iterable[Finding]]) -> Check:
     """Check every raw clip by itself."""
-
-    def findings(document: Document) -> tuple[Finding, ...]:
-        return tuple(check(document.once(ClipView)))
-
-    return lambda subject: _each(lambda clip: clip.document.once(findings), subject.clips)
+    asked = _once(ClipView, checks)
+    return lambda subject: chain.from_iterable(asked(clip.document) for clip in subject.clips)
 
 
-def on_rows(check: Callable[[Rows], Iterator[Finding]]) -> Check:
+def on_rows(*checks: Callable[[Rows], Iterable[Finding]]) -> Check:
     """Check the rows of every teacher file under the bundle."""
-    return lambda subject: _each(check, subject.rows)
+    return lambda subject: chain.from_iterable(findings_of(checks, rows) for rows in subject.rows)
 
 
-def on_declaration(check: Callable[[DeclaredView], Iterator[Finding]]) -> Check:
+def on_graphs(*checks: Callable[[ModelGraph], Iterable[Finding]]) -> Check:
+    """Check the nodes and weights of every model."""
+    return lambda subject: chain.from_iterable(
+        findings_of(checks, model.graph) for model in subject.models if model.graph is not None
+    )
+
+
+def on_declaration(*checks: Callable[[DeclaredView], Iterable[Finding]]) -> Check:
     """Check a declared contract that has no mistakes."""
-
-    def findings(subject: Subject) -> Iterable[Finding]:
-        view = None if subject.system is None else subject.system.declared
-        return () if view is None else check(view)
-
-    return findings
+    return lambda subject: findings_of(checks, need(need(subject.system).declared))
 
 
-def on_declared_networks(check: Callable[[DeclaredView, NetworkBinding, ModelSignature], Iterator[Finding]]) -> Check:
+def on_declared_networks(*checks: Callable[[DeclaredView, NetworkBinding, ModelSignature], Iterable[Finding]]) -> Check:
     """Check every model of one network against the contract that declares the network."""
 
     def findings(subject: Subject) -> Iterator[Finding]:
-        view = None if subject.system is None else subject.system.declared
-        for model in subject.system.bound if subject.system is not None and view is not None else ():
+        files = need(subject.system)
+        view = need(files.declared)
+        for model in files.bound:
             networks = () if model.part is None else tuple(model.part.networks.values())
-            if view is not None and len(networks) == 1:
-                yield from check(view, networks[0], model.signature)
+            if len(networks) == 1:
+                yield from findings_of(checks, view, networks[0], model.signature)
 
     return findings
-
-
-def _each(check: Callable[[T], Iterable[Finding]], values: Iterable[T]) -> Iterator[Finding]:
-    return chain.from_iterable(map(check, values))

@@ -1,11 +1,14 @@
-"""Phrases that many messages share, so that all messages use the same words."""
+"""Phrases that many messages share, so that all messages use the same words, and findings at the first of many places."""
 
-from collections.abc import Iterator
-from typing import Any, TypeGuard
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.findings import Finding, Rule
+
+T = TypeVar("T")
 _SHOWN_CHARACTERS = 32
 _FLOAT64_BITS = 1023
 """Whole numbers of so many bits are certainly within float64, whose largest is just below 2^1024."""
@@ -25,6 +28,51 @@ def first_of(bad: NDArray[np.bool_], where: str) -> Iterator[tuple[tuple[int, ..
     places = np.argwhere(bad)
     if len(places):
         yield tuple(places[0].tolist()), and_more(len(places) - 1, where)
+
+
+def first_in(places: Sequence[T], where: str) -> Iterator[tuple[T, str]]:
+    """Yield the first of some places and the text after it, as of `and_more`; nothing where there is none."""
+    yield from ((place, and_more(len(places) - 1, where)) for place in places[:1])
+
+
+def first_unlike(found: Sequence[Any], expected: Sequence[Any], where: str) -> Iterator[tuple[int, str]]:
+    """Yield the first place at which two sequences differ, as `first_in`, as far as both reach."""
+    pairs = enumerate(zip(found, expected, strict=False))
+    yield from first_in([place for place, (one, other) in pairs if one != other], where)
+
+
+def at_first(
+    rule: Rule,
+    path: object,
+    place: tuple[object, ...],
+    bad: NDArray[np.bool_],
+    where: str,
+    axes: str,
+    /,
+    **values: Any,
+) -> Iterator[Finding]:
+    """Yield one finding of a rule at the first marked place of a mask; nothing where no place is marked.
+
+    place: each `...` is the next index of the marked place. axes: the names of the indices among the finding's values, apart by
+    blanks. values: of an array, and of a function of the indices, what it gives there. where: as of `and_more`.
+    """
+    for index, more in first_of(bad, where):
+        steps = iter(index)
+        keys: tuple[Any, ...] = tuple(next(steps) if key is ... else key for key in place)
+        here = {name: _value_at(value, index) for name, value in values.items()}
+        yield rule.at(path, keys, **{**dict(zip(axes.split(), index, strict=False)), "more": more, **here})
+
+
+def _value_at(value: Any, index: tuple[int, ...]) -> Any:
+    made: Callable[..., Any] | None = value if callable(value) else None
+    if made is not None:
+        return made(*index)
+    return value[index].item() if isinstance(value, np.ndarray) else value
+
+
+def short(values: NDArray[Any]) -> list[float]:
+    """Numbers with four digits."""
+    return [float(f"{value:.4g}") for value in values]
 
 
 def json_value(value: Any) -> str:

@@ -7,14 +7,14 @@ import numpy as np
 
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.layout import Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, Auxiliary
-from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, one_slice
-from rigpact.contract.rules.wording import first_of, listed
-from rigpact.contract.statistics import FloatArray
+from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, SCALE_KEYS, Auxiliary
+from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, is_finite_float32, need, one_slice
+from rigpact.contract.rules.wording import at_first, first_of, listed
 
 POSE_HISTORY_STATISTICS_ABSENT = Rule.titled(
     "RP300 error pose-history-statistics-absent",
@@ -91,23 +91,18 @@ _INSIDE_TANH = 1 - 1e-6
 
 def check_companion(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
-    view = subject.view
-    if view is not None:
-        yield from _check_merged(view, subject.companion)
+    if subject.view is not None:
+        yield from _check_merged(subject.view, subject.companion)
     for file in subject.auxiliaries:
         target = one_slice(POSE_HISTORY, 6 * file.bone_count)
-        yield from check_scale(file.statistic("tanh_scales_pose_target", target))
-        for layout, name in (
-            (file.pose_history_layout, "PoseHist"),
-            (file.angvel_layout, "AngVel"),
-            (target, "PoseTarget"),
-        ):
+        pairs = (("PoseHist", file.pose_history_layout), ("AngVel", file.angvel_layout), ("PoseTarget", target))
+        for name, layout in pairs:
             yield from check_mean(file.statistic(f"Mu{name}", layout))
             yield from check_std(file.statistic(f"Std{name}", layout))
-        yield from check_scale(file.statistic("tanh_scales_pose_hist", file.pose_history_layout))
+            if name != "AngVel":
+                yield from check_scale(file.statistic(SCALE_KEYS[name], layout))
+                yield from findings_of((_check_mean_pose,), subject.view, file, name, layout)
         yield from _check_dimensions(file)
-        if view is not None:
-            yield from _check_mean_poses(file, view)
     if subject.companion is not None and subject.auxiliaries:
         *merged, apart = subject.auxiliaries
         yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
@@ -115,15 +110,14 @@ def check_companion(subject: Subject) -> Iterator[Finding]:
             yield from _check_both(file, apart)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), check_companion)
+FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), on_subject(check_companion))
 
 
 def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:
-    families = (
+    for keys, absent, unmerged in (
         (POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
         (ANGVEL_KEYS, ANGVEL_STATISTICS_ABSENT, ANGVEL_STATISTICS_UNMERGED),
-    )
-    for keys, absent, unmerged in families:
+    ):
         missing = [key for key in keys if key not in view.root]
         if missing and len(missing) < len(keys):
             present = [key for key in keys if key in view.root]
@@ -145,32 +139,18 @@ def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
     if length:
         expected["pose_hist_dim"] = (length * 6 * bones, f"{length} frames of 6 numbers a bone")
     for key, (wanted, derivation) in expected.items():
-        found = file.document.data.get(key)
+        found = file.root.get(key)
         if type(found) in (int, float, list) and found != wanted:
             values = {"key": key, "found": found, "expected": wanted, "derivation": derivation}
             yield DECLARED_DIMENSION_DIFFERS.at(file.path, (key,), **values)
 
 
-def _check_mean_poses(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
-    """Compare each frame of history, and the pose target, with the state's mean pose; tanh is undone first."""
-    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
-    for name, key, layout in (
-        ("MuPoseHist", "tanh_scales_pose_hist", file.pose_history_layout),
-        ("MuPoseTarget", "tanh_scales_pose_target", target),
-    ):
-        mean, scale = file.statistic(name, layout), file.statistic(key, layout)
-        if mean is None or scale is None or view.mean_pose is None:
-            continue
-        if is_finite_float32(mean.values) and is_finite_float32(scale.values):
-            yield from _compare_mean_pose(mean, scale, view, view.mean_pose)
-
-
-def _compare_mean_pose(mean: NamedArray, scale: NamedArray, view: BundleView, pose: FloatArray) -> Iterator[Finding]:
-    values = scale.values * np.arctanh(np.clip(mean.values, -_INSIDE_TANH, _INSIDE_TANH))
-    if values.size % (6 * len(pose)) or not is_finite_float32(values):
-        return
-    frames = rot6d_to_matrix(values.reshape(-1, len(pose), 6), view.columns)
-    angles = rotation_angle_rad(frames @ transposed(pose))
+def _check_mean_pose(bundle: BundleView | None, file: Auxiliary, name: str, layout: Layout | None) -> Iterator[Finding]:
+    """Compare each frame of history, or the pose target, with the state's mean pose; tanh is undone first."""
+    mean, scale, view = file.finite(f"Mu{name}", layout), file.finite(SCALE_KEYS[name], layout), need(bundle)
+    values, pose = scale.values * np.arctanh(np.clip(mean.values, -_INSIDE_TANH, _INSIDE_TANH)), view.mean_pose
+    need(values, when=values.size % (6 * len(pose)) == 0 and is_finite_float32(values))
+    angles = rotation_angle_rad(rot6d_to_matrix(values.reshape(-1, len(pose), 6), view.columns) @ transposed(pose))
     for (frame, bone), more in first_of(angles > _ANOTHER_POSE_RAD, "bones"):
         index = 6 * (frame * len(pose) + bone)
         texts = {"array": mean.name, "bone": view.bone(bone), "where": mean.where(index).partition(",")[0]}
@@ -184,15 +164,9 @@ def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
     if apart.pose_history_layout is not None:
         pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in POSE_HISTORY_KEYS]
     for rule, key, layout in pairs:
-        yield from _check_same(rule, merged.statistic(key, layout), apart.statistic(key, layout))
-
-
-def _check_same(rule: Rule, merged: NamedArray | None, apart: NamedArray | None) -> Iterator[Finding]:
-    if merged is None or apart is None:
-        return
-    different = np.flatnonzero(merged.float32 != apart.float32)
-    if len(different):
-        index = int(different[0])
-        values = {"array": apart.name, "index": index, "found": apart.values[index], "expected": merged.values[index]}
-        values |= {"where": apart.where(index), "count": len(different), "total": len(apart.values)}
-        yield rule.at(apart.path, (apart.name, index), **values)
+        ours, theirs = merged.statistic(key, layout), apart.statistic(key, layout)
+        if ours is not None and theirs is not None:
+            bad = ours.float32 != theirs.float32
+            values = {"array": key, "found": theirs.values, "expected": ours.values, "where": theirs.where}
+            count, place = int(bad.sum()), (key, ...)
+            yield from at_first(rule, apart.path, place, bad, "", "index", count=count, total=bad.size, **values)

@@ -1,22 +1,67 @@
-"""RP206, RP240-RP249: what a bundle declares about its space: units, handedness, axes, alignment.
+"""RP070-RP089, RP205, RP206, RP240-RP249: what a bundle declares: frames a second, the condition, its space.
 
-Declarations are text; no program computes with them. So a wrong one breaks no program, but it misleads people.
+Most declarations are text; no program computes with them. So a wrong one breaks no program, but it misleads people.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.bundle.symmetry import across_body
+from rigpact.contract.layout import CONDITION_WIDTH
+from rigpact.contract.rules.bundle.skeleton import across_body
 from rigpact.contract.rules.family import Family, Need, on_bundle, rules_in
-from rigpact.contract.rules.views.bundle import BundleView, json_to_numbers, member
-from rigpact.contract.rules.wording import json_value
+from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView, json_to_numbers, json_to_rate, member, need
+from rigpact.contract.rules.wording import json_value, number_text
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import spellings
 
+ENGINE_MODES = ("Raw", "ZScore")
+"""The modes of the engine's `ECondNormMode`. The engine uses Raw, whatever the bundle says."""
+
+FPS_ABSENT = Rule.titled(
+    "RP070 warning fps-absent",
+    message="no root fps: the engine steps the network at {default:g} frames a second{elsewhere}",
+    hint="write fps at the root of the bundle; the engine does not look anywhere else",
+    why="a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same factor",
+)
+FPS_NOT_POSITIVE = Rule.titled(
+    "RP071 error fps-not-positive",
+    message="fps = {fps}: a frame rate must be > 0 and finite",
+    hint="write the rate the training data was sampled at",
+    why="the length of a step is 1 / fps",
+)
+FPS_IMPLAUSIBLE = Rule.titled(
+    "RP072 warning fps-implausible",
+    message="fps = {fps:g} lies outside {lowest:g} to {highest:g}",
+    hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
+    why="the engine steps the network fps times a second: the character races, or freezes between steps",
+)
+CONDITION_MODE_UNKNOWN = Rule.titled(
+    "RP080 warning condition-mode-unknown",
+    message="condition mode {mode!r} is unknown to the engine (it knows {known}); it passes the condition through raw",
+    hint="declare Raw if the network was trained on raw conditions; if not, teach the engine the mode",
+    why="a network trained on normalised conditions walks at the wrong speed, or ignores the stick",
+)
+CONDITION_MODE_IGNORED = Rule.titled(
+    "RP081 warning condition-mode-ignored",
+    message="condition mode {mode!r} is read and then overridden: the engine passes the condition through raw",
+    hint="train on raw conditions and declare Raw, or make the engine honour the mode",
+    why="the engine forces Raw after reading the mode; training that normalises sees another input than the game",
+)
+CONDITION_RANGE_DIFFERS = Rule.titled(
+    "RP082 warning condition-range-differs",
+    message="cond_norm_config.{key} is {found}; the condition has channels 0 to {last}",
+    hint="normalise all seven channels: start 0, size 7",
+    why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
+)
+SPEC_UNSUPPORTED = Rule.titled(
+    "RP205 error rot6d-spec-unsupported",
+    message="meta.rot6d_spec.{key} is {found}; the engine reads {expected}",
+    hint="export columns of the rotation, the first named one first",
+    why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
+)
 SPACE_UNDECLARED = Rule.titled(
     "RP206 warning space-undeclared",
     message="meta.{key} is absent: readers take {assumed}",
@@ -74,6 +119,8 @@ TRAJECTORY_TIMES = Rule.titled(
     why="the engine takes the middle entry as the present direction: another one turns the character early or late",
 )
 
+_LOWEST, _HIGHEST = 5.0, 1000.0
+"""A gait has two steps a second, so fewer than 5 frames a second do not sample it. No capture rig or game loop exceeds 1000."""
 _DIRECTIONS = {
     "forward": (1, 0, 0), "backward": (-1, 0, 0), "right": (0, 1, 0), "left": (0, -1, 0), "up": (0, 0, 1),
     "down": (0, 0, -1),
@@ -86,49 +133,67 @@ _ASSUMED = (
     (("root_motion", "root_yaw_units"), "radians"), (("alignment", "x_to_y"), "the frame after the state"),
 )  # fmt: skip
 """What readers take for granted where the bundle does not say it."""
-_SPACES = {"bone_rotations": "local_6d", "bone_angular_velocities": "local_rad_per_sec"}
 _SAME_SIDE_DEG = 45.0
 """Nearer to the declared axis than to any other."""
-
-
-def check_declaration(view: BundleView) -> Iterator[Finding]:
-    """Yield where a bundle's declarations contradict the engine, each other or the skeleton."""
-    yield from _check_word(view, ("units",), spellings("m"), UNITS_NOT_METRES)
-    yield from _check_word(view, ("root_motion", "root_yaw_units"), spellings("rad"), YAW_NOT_RADIANS)
-    yield from _check_spaces(view)
-    yield from _check_handedness(view)
-    yield from _check_axes(view)
-    for path, assumed in _ASSUMED:
-        if member(view.meta, *path) is None:
-            yield SPACE_UNDECLARED.at(view.path, "/meta", key=".".join(path), assumed=assumed)
-    # The mode is a word and the offset a number of frames; both must say the next frame
-    for key, expected, kinds in (("mode", "next", (str,)), ("offset", 1, (int, float))):
-        found = member(view.meta, "alignment", "x_to_y", key)
-        if type(found) in kinds and found != expected:
-            pointer = json_pointer("meta", "alignment", "x_to_y", key)
-            yield ALIGNMENT_NOT_NEXT.at(view.path, pointer, key=key, found=repr(found), expected=expected)
-    yield from _check_trajectory(view)
-
-
-FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_declaration))
-
-
-def _check_word(view: BundleView, path: tuple[str, ...], known: tuple[str, ...], rule: Rule) -> Iterator[Finding]:
-    found = member(view.meta, *path)
-    if found is not None and (type(found) is not str or found.lower() not in known):
-        yield rule.at(view.path, ("meta", *path), found=_word(found))
+_LONGEST_WINDOW_S = 60.0
+"""A trajectory window of more than a minute is a number in milliseconds or frames."""
 
 
 def _word(found: Any) -> str:
     return repr(found) if type(found) is str else json_value(found)
 
 
-def _check_spaces(view: BundleView) -> Iterator[Finding]:
-    for key, expected in _SPACES.items():
-        found = member(view.meta, "spaces", key)
-        if found is not None and found != expected:
-            pointer = json_pointer("meta", "spaces", key)
-            yield SPACES_NOT_LOCAL.at(view.path, pointer, key=key, found=_word(found), expected=repr(expected))
+_RIGHT: tuple[tuple[Rule, tuple[str, ...], tuple[Any, ...], tuple[type, ...], Callable[[Any], str]], ...] = (
+    (CONDITION_RANGE_DIFFERS, ("cond_norm_config", "start"), (0,), (int, float), number_text),
+    (CONDITION_RANGE_DIFFERS, ("cond_norm_config", "size"), (CONDITION_WIDTH,), (int, float), number_text),
+    (SPEC_UNSUPPORTED, ("meta", "rot6d_spec", "matrix_layout"), ("columns_are_axes",), (str,), repr),
+    (SPEC_UNSUPPORTED, ("meta", "rot6d_spec", "order"), ("A_then_B",), (str,), repr),
+    (UNITS_NOT_METRES, ("meta", "units"), spellings("m"), (), _word),
+    (YAW_NOT_RADIANS, ("meta", "root_motion", "root_yaw_units"), spellings("rad"), (), _word),
+    (SPACES_NOT_LOCAL, ("meta", "spaces", "bone_rotations"), ("local_6d",), (), _word),
+    (SPACES_NOT_LOCAL, ("meta", "spaces", "bone_angular_velocities"), ("local_rad_per_sec",), (), _word),
+    # the mode is a word and the offset a number of frames; both must say the next frame
+    (ALIGNMENT_NOT_NEXT, ("meta", "alignment", "x_to_y", "mode"), ("next",), (str,), repr),
+    (ALIGNMENT_NOT_NEXT, ("meta", "alignment", "x_to_y", "offset"), (1,), (int, float), repr),
+)
+"""Entries that have one right value: the rule, the place, how the value may be written, the types that this rule judges (any
+where none is said), how a finding shows what it found."""
+
+
+def _check_right(view: BundleView) -> Iterator[Finding]:
+    for rule, path, right, kinds, shown in _RIGHT:
+        found = member(view.root, *path)
+        same = found.lower() if type(found) is str and len(right) > 1 else found
+        if found is not None and (not kinds or type(found) in kinds) and same not in right:
+            expected = right[0] if rule is ALIGNMENT_NOT_NEXT else repr(right[0])
+            values = {"key": path[-1], "found": shown(found), "expected": expected, "last": CONDITION_WIDTH - 1}
+            yield rule.at(view.path, path, **values)
+
+
+def _check_timing(view: BundleView) -> Iterator[Finding]:
+    if "fps" not in view.root:
+        found = member(view.meta, "fps")
+        elsewhere = f" (meta.fps = {found} is not read)" if found is not None else ""
+        yield FPS_ABSENT.at(view.path, default=DEFAULT_FPS, elsewhere=elsewhere)
+        return
+    declared = view.root["fps"]
+    if type(declared) in (int, float) and json_to_rate(declared) is None:
+        yield FPS_NOT_POSITIVE.at(view.path, "/fps", fps=number_text(declared))
+    elif type(declared) in (int, float) and not _LOWEST <= declared <= _HIGHEST:
+        yield FPS_IMPLAUSIBLE.at(view.path, "/fps", fps=declared, lowest=_LOWEST, highest=_HIGHEST)
+
+
+def _check_condition(view: BundleView) -> Iterator[Finding]:
+    mode = member(view.root, "cond_norm_config", "mode")
+    if type(mode) is str and mode != "Raw":
+        rule = CONDITION_MODE_IGNORED if mode in ENGINE_MODES else CONDITION_MODE_UNKNOWN
+        yield rule.at(view.path, "/cond_norm_config/mode", mode=mode, known=", ".join(ENGINE_MODES))
+
+
+def _check_said(view: BundleView) -> Iterator[Finding]:
+    for path, assumed in _ASSUMED:
+        if member(view.meta, *path) is None:
+            yield SPACE_UNDECLARED.at(view.path, "/meta", key=".".join(path), assumed=assumed)
 
 
 def axes_frame(axes: Any) -> FloatArray | None:
@@ -138,62 +203,55 @@ def axes_frame(axes: Any) -> FloatArray | None:
 
 
 def _check_handedness(view: BundleView) -> Iterator[Finding]:
-    found = member(view.meta, "handedness")
+    found, place = member(view.meta, "handedness"), ("meta", "handedness")
     if type(found) is not str:
         return
-    pointer = json_pointer("meta", "handedness")
     rotation = member(view.meta, "rot6d_spec", "handedness")
     if type(rotation) is str and rotation.lower() != found.lower():
         other, claim = "meta.rot6d_spec.handedness", f"is {rotation!r}"
-        yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, found=repr(found), other=other, claim=claim)
-    frame = axes_frame(member(view.meta, "axes"))
-    determinant = 0.0 if frame is None else float(np.linalg.det(frame))
-    actual = {1: "left", -1: "right"}.get(round(determinant))
+        yield HANDEDNESS_CONTRADICTS.at(view.path, place, found=repr(found), other=other, claim=claim)
+    determinant = np.linalg.det(need(axes_frame(member(view.meta, "axes"))))
+    actual = {1: "left", -1: "right"}.get(round(float(determinant)))
     if actual is not None and actual not in found.lower():
         values = {"found": repr(found), "other": "meta.axes", "claim": f"make a {actual}-handed frame"}
-        yield HANDEDNESS_CONTRADICTS.at(view.path, pointer, **values)
+        yield HANDEDNESS_CONTRADICTS.at(view.path, place, **values)
 
 
 def _check_axes(view: BundleView) -> Iterator[Finding]:
-    axes, frame = member(view.meta, "axes"), axes_frame(member(view.meta, "axes"))
-    if not isinstance(axes, dict):
-        return
-    pointer = json_pointer("meta", "axes")
+    axes = member(view.meta, "axes")
+    frame = axes_frame(need(axes, when=isinstance(axes, dict)))
     if frame is None or round(abs(float(np.linalg.det(frame)))) != 1:
         words = ", ".join(f"{axis} {json_value(axes.get(axis))}" for axis in "xyz")
-        yield AXES_NO_FRAME.at(view.path, pointer, axes=words)
-    elif view.skeleton is not None:
-        yield from _check_right_side(view, frame, pointer)
-
-
-def _check_right_side(view: BundleView, frame: FloatArray, pointer: str) -> Iterator[Finding]:
-    skeleton = view.skeleton
-    to_left = across_body(view, skeleton) if skeleton is not None else None
-    if to_left is None:
+        yield AXES_NO_FRAME.at(view.path, "/meta/axes", axes=words)
         return
+    to_left = across_body(view, need(view.skeleton))
     to_right = -to_left.sum(axis=0)
     sideways = int(np.argmax(np.abs(frame[:, 1])))
-    declared = np.zeros(3)
-    declared[sideways] = frame[sideways, 1]
-    length = float(np.linalg.norm(to_right))
-    angle = float(np.degrees(np.arccos(np.clip(to_right @ declared / max(length, 1e-9), -1, 1))))
+    length, ahead = float(np.linalg.norm(to_right)), float(to_right[sideways] * frame[sideways, 1])
+    angle = float(np.degrees(np.arccos(np.clip(ahead / max(length, 1e-9), -1, 1))))
     if length > 0 and angle > _SAME_SIDE_DEG:
         axis, word = "xyz"[sideways], "right" if frame[sideways, 1] > 0 else "left"
         widest = float(np.linalg.norm(to_left, axis=-1).max())
         values = {"axis": axis, "word": word, "angle_deg": angle, "pairs": len(to_left), "apart_m": widest}
-        yield AXES_CONTRADICT_SKELETON.at(view.path, f"{pointer}/{axis}", **values)
+        yield AXES_CONTRADICT_SKELETON.at(view.path, ("meta", "axes", axis), **values)
 
 
 def _check_trajectory(view: BundleView) -> Iterator[Finding]:
-    seconds = json_to_numbers(member(view.meta, "trajectory", "seconds"))
-    if seconds is None or not len(seconds) or not np.isfinite(seconds).all():
-        return
-    middle = abs(float(seconds[len(seconds) // 2]))
-    rises = bool((seconds[1:] > seconds[:-1]).all())
+    seconds = need(json_to_numbers(member(view.meta, "trajectory", "seconds")))
+    need(seconds, when=len(seconds) > 0 and bool(np.isfinite(seconds).all()))
+    middle, rises = abs(float(seconds[len(seconds) // 2])), bool((seconds[1:] > seconds[:-1]).all())
     if not rises or len(seconds) % 2 == 0 or middle > 1e-6 or np.abs(seconds).max() > _LONGEST_WINDOW_S:
         found = "[" + ", ".join(f"{value:g}" for value in seconds) + "]"
         yield TRAJECTORY_TIMES.at(view.path, ("meta", "trajectory", "seconds"), found=found)
 
 
-_LONGEST_WINDOW_S = 60.0
-"""A trajectory window of more than a minute is a number in milliseconds or frames."""
+_CHECKS = (
+    _check_timing,
+    _check_condition,
+    _check_right,
+    _check_handedness,
+    _check_axes,
+    _check_said,
+    _check_trajectory,
+)
+FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(*_CHECKS))

@@ -1,10 +1,10 @@
-"""RP050-RP069: where each feature stands in the state and in the output."""
+"""RP053-RP063: what is wrong with the slices of state and output that a runtime loads all the same."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import (
     ANGULAR_VELOCITIES,
     CONTACTS,
@@ -86,82 +86,67 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
     """Yield what is wrong with the two layouts of a bundle."""
     for key, layout in (("state_layout", view.state), ("output_layout", view.output)):
         declared = view.meta.get(key)
-        if not isinstance(declared, Mapping):
-            continue
-        arrays = [name for name, entry in declared.items() if isinstance(entry, list)]
-        for name in arrays:
-            entry = declared[name]
-            if len(entry) == 2 and all(type(value) is int for value in entry):
-                values = {"first": entry[0], "second": entry[1], "guess": _guessed(entry[0], entry[1])}
-                values |= {"engine_size": entry[1] - entry[0], "closed_size": entry[1] - entry[0] + 1}
-                yield ARRAY_FORM_ENTRY.at(view.path, ("meta", key, name), name=name, **values)
-        objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
-        if arrays and objects:
-            names, pointer = listed(objects, shown=8), json_pointer("meta", key, objects[0])
-            yield OBJECT_ENTRY_DROPPED.at(view.path, pointer, names=names, arrays=listed(arrays))
-        if layout is not None:
-            for check in (_check_names, _check_sizes, _check_neighbours, _check_width):
-                yield from check(view, key, layout)
-    yield from _check_across(view)
+        if isinstance(declared, Mapping):
+            yield from _check_forms(view, key, declared)
+            if layout is not None:
+                yield from _check_slices(view, key, layout)
+                yield from _check_neighbours(view, key, layout)
+    if view.state is not None:
+        yield from _check_across(view, view.state)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.BUNDLE,), on_bundle(check_layout))
 
 
-def _guessed(first: int, second: int) -> str:
-    """What the guessing loader takes: an end that lies behind the start, else a size."""
-    return f"an end, {second - first} channels" if second > first else f"a size, {second} channels"
+def _check_forms(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:
+    arrays = [name for name, entry in declared.items() if isinstance(entry, list)]
+    for name in arrays:
+        if len(declared[name]) == 2 and all(type(value) is int for value in declared[name]):
+            (first, second), size = declared[name], declared[name][1] - declared[name][0]
+            # what the guessing loader takes: an end that lies behind the start, else a size
+            guess = f"an end, {size} channels" if size > 0 else f"a size, {second} channels"
+            values = {"first": first, "second": second, "guess": guess, "engine_size": size, "closed_size": size + 1}
+            yield ARRAY_FORM_ENTRY.at(view.path, ("meta", key, name), name=name, **values)
+    objects = [name for name, entry in declared.items() if isinstance(entry, Mapping)]
+    if arrays and objects:
+        names, place = listed(objects, shown=8), ("meta", key, objects[0])
+        yield OBJECT_ENTRY_DROPPED.at(view.path, place, names=names, arrays=listed(arrays))
 
 
-def _check_names(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
-    for name in [entry.name for entry in layout if entry.name not in _KNOWN]:
-        close = get_close_matches(name, _KNOWN, n=1)
-        meant = f"; {close[0]} was meant?" if close else ""
-        yield UNKNOWN_SLICE.at(view.path, ("meta", key, name), layout=key, name=name, meant=meant)
-
-
-def _check_sizes(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
+def _check_slices(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
     for entry in layout:
+        place, values = ("meta", key, entry.name), {"layout": key, "name": entry.name}
+        if entry.name not in _KNOWN:
+            close = get_close_matches(entry.name, _KNOWN, n=1)
+            yield UNKNOWN_SLICE.at(view.path, place, meant=f"; {close[0]} was meant?" if close else "", **values)
         expected = _FIXED_SIZES.get(entry.name, entry.size)
         if entry.size > 0 and entry.size != expected:
-            pointer, values = json_pointer("meta", key, entry.name), {"layout": key, "size": entry.size}
-            yield SLICE_SIZE_WRONG.at(view.path, pointer, name=entry.name, expected=expected, **values)
+            yield SLICE_SIZE_WRONG.at(view.path, place, size=entry.size, expected=expected, **values)
 
 
 def _check_neighbours(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
     furthest = Slice(0, 0, "the start")
     for entry in sorted(entry for entry in layout if entry.size > 0):
+        values: dict[str, Any] = {"start": furthest.stop, "stop": entry.start, "count": entry.start - furthest.stop}
         if entry.start > furthest.stop:
-            values = {"start": furthest.stop, "stop": entry.start, "count": entry.start - furthest.stop}
             yield LAYOUT_GAP.at(view.path, ("meta", key), layout=key, **values)
         if entry.start < furthest.stop and furthest.size:
-            yield _overlap(view, key, entry, furthest)
+            values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "other": furthest.name}
+            values |= {"other_start": furthest.start, "other_stop": furthest.stop}
+            shared = min(entry.stop, furthest.stop) - entry.start
+            yield SLICES_OVERLAP.at(view.path, ("meta", key, entry.name), shared=shared, **values)
         furthest = max(furthest, entry, key=lambda candidate: candidate.stop)
-
-
-def _overlap(view: BundleView, key: str, entry: Slice, other: Slice) -> Finding:
-    shared = min(entry.stop, other.stop) - entry.start
-    values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "shared": shared}
-    values |= {"other": other.name, "other_start": other.start, "other_stop": other.stop}
-    return SLICES_OVERLAP.at(view.path, ("meta", key, entry.name), **values)
-
-
-def _check_width(view: BundleView, key: str, layout: Layout) -> Iterator[Finding]:
-    end = max(entry.stop for entry in layout)
+    end, width_key = max(entry.stop for entry in layout), _WIDTH_KEYS[key]
     if layout.width != end:
-        width_key = _WIDTH_KEYS[key]
         values = {"key": width_key, "declared": layout.width, "layout": key, "end": end}
         yield DECLARED_WIDTH_DIFFERS.at(view.path, (width_key,), **values)
 
 
-def _check_across(view: BundleView) -> Iterator[Finding]:
-    if view.state is None:
-        return
-    if CONTACTS not in view.state:
+def _check_across(view: BundleView, state: Layout) -> Iterator[Finding]:
+    if CONTACTS not in state:
         yield CONTACTS_SLICE_ABSENT.at(view.path, ("meta", "state_layout"))
     for entry in view.output or ():
-        size = view.state[entry.name].size if entry.name in view.state else 0
+        size = state[entry.name].size if entry.name in state else 0
         if size != entry.size:
-            state = f"has {size}" if size else "has no such slice"
-            pointer = json_pointer("meta", "output_layout", entry.name)
-            yield OUTPUT_NOT_WRITTEN_BACK.at(view.path, pointer, name=entry.name, size=entry.size, state=state)
+            said, place = f"has {size}" if size else "has no such slice", ("meta", "output_layout", entry.name)
+            yield OUTPUT_NOT_WRITTEN_BACK.at(view.path, place, name=entry.name, size=entry.size, state=said)

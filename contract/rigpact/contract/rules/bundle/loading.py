@@ -5,15 +5,15 @@ fails on the defect, or if the defect leaves nothing to compute with: a slice ou
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout, Slice
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
+from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
-from rigpact.contract.rules.views.bundle import BundleView
+from rigpact.contract.rules.views.bundle import BundleView, FileView
 from rigpact.contract.rules.wording import listed
 
 REQUIRED_SLICE_MISSING = Rule.titled(
@@ -84,33 +84,29 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         yield from _check_auxiliary(file)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), check_loading)
+FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), on_subject(check_loading))
 
 
 def _check_layout(view: BundleView, key: str, layout: Layout | None) -> Iterator[Finding]:
-    declared, pointer = view.meta.get(key), json_pointer("meta", key)
+    declared, place = view.meta.get(key), ("meta", key)
     if not isinstance(declared, Mapping):
         return
     if layout is None:
-        yield LAYOUT_EMPTY.at(view.path, pointer, layout=key, entries=len(declared))
+        yield LAYOUT_EMPTY.at(view.path, place, layout=key, entries=len(declared))
         return
     present = listed([entry.name for entry in layout], shown=8)
     for name in _REQUIRED[key]:
         if name not in layout:
-            yield REQUIRED_SLICE_MISSING.at(view.path, pointer, layout=key, missing=name, present=present)
+            yield REQUIRED_SLICE_MISSING.at(view.path, place, layout=key, missing=name, present=present)
     for entry in layout:
-        yield from _check_slice(view, key, entry, layout.width)
-
-
-def _check_slice(view: BundleView, key: str, entry: Slice, width: int) -> Iterator[Finding]:
-    pointer = json_pointer("meta", key, entry.name)
-    if entry.size <= 0:
-        yield SLICE_EMPTY.at(view.path, pointer, layout=key, name=entry.name, size=entry.size)
-    elif entry.name == ROTATIONS and entry.size % 6:
-        yield ROTATIONS_NOT_SIXES.at(view.path, pointer, layout=key, size=entry.size)
-    if entry.start < 0 or entry.stop > width:
-        values = {"name": entry.name, "start": entry.start, "stop": entry.stop, "width": width}
-        yield SLICE_OUT_OF_RANGE.at(view.path, pointer, layout=key.partition("_")[0], **values)
+        values: dict[str, Any] = {"layout": key, "name": entry.name, "size": entry.size}
+        if entry.size <= 0:
+            yield SLICE_EMPTY.at(view.path, (*place, entry.name), **values)
+        elif entry.name == ROTATIONS and entry.size % 6:
+            yield ROTATIONS_NOT_SIXES.at(view.path, (*place, entry.name), **values)
+        if entry.start < 0 or entry.stop > layout.width:
+            values |= {"layout": key.partition("_")[0], "start": entry.start, "stop": entry.stop}
+            yield SLICE_OUT_OF_RANGE.at(view.path, (*place, entry.name), width=layout.width, **values)
 
 
 def _check_statistics(view: BundleView) -> Iterator[Finding]:
@@ -135,9 +131,7 @@ def _check_auxiliary(file: Auxiliary) -> Iterator[Finding]:
         yield from _check_length(AUXILIARY_LENGTH_DIFFERS, file, key, size, derivation=derivation)
 
 
-def _check_length(
-    rule: Rule, file: BundleView | Auxiliary, key: str, expected: int, **values: str
-) -> Iterator[Finding]:
+def _check_length(rule: Rule, file: FileView, key: str, expected: int, **values: str) -> Iterator[Finding]:
     found = file.numbers(key)
     if found is not None and len(found) != expected:
         yield rule.at(file.path, (key,), array=key, found=len(found), expected=expected, **values)

@@ -1,20 +1,19 @@
-"""RP500-RP549: raw clips, as the engine exports them and as training and playback read them."""
+"""RP500-RP509, RP525-RP529: raw clips, as the engine exports them: counts, rates, the declared trajectory and action."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_clips, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.bundle import (
-    BundleView,
-    json_to_rate,
-)
-from rigpact.contract.rules.views.clip import BONE_CHANNELS, CHANNELS, FPS_KEYS, ClipView, same_rate
-from rigpact.contract.rules.wording import and_more, number_text
+from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
+from rigpact.contract.rules.views.clip import BONE_CHANNELS, FPS_KEYS, ClipView, same_rate
+from rigpact.contract.rules.wording import at_first, first_in, first_of, number_text, short
+from rigpact.contract.statistics import FloatArray
 
 FRAME_COUNT_DIFFERS = Rule.titled(
     "RP500 error frame-count-differs",
@@ -65,34 +64,58 @@ CLIP_FPS_CONFLICTS = Rule.titled(
     hint="keep one of the two keys",
     why="whichever key a reader looks for first decides the speed",
 )
+TRAJECTORY_NOT_UNIT = Rule.titled(
+    "RP525 warning trajectory-not-unit",
+    message="frame {frame}: TrajectoryDir[{entry}] is {length:.4g} long; a direction is 1 long, or 0 at rest{more}",
+    hint="normalise each entry; offsets in metres belong elsewhere",
+    why="training and the engine normalise it at different places: the condition's direction has two lengths",
+)
+TRAJECTORY_AGAINST_VELOCITY = Rule.titled(
+    "RP526 warning trajectory-against-velocity",
+    message="the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing"
+    " frame; median over {frames} moving frames)",
+    hint="write both from the same motion: the trajectory in the character's facing frame, the velocity in the root's",
+    why="training builds the condition's direction from the velocity, the engine from the trajectory: the network is steered"
+    " into another direction than it learned",
+)
+ACTION_NOT_ONE_HOT = Rule.titled(
+    "RP527 error action-bits-not-one-hot",
+    message="frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}",
+    hint="idle, walk, run, jump; blends of two actions are not part of the contract",
+    why="the engine clamps the bits into 0 to 1 and training does not: the network sees an action that never was",
+)
+ACTION_CONTRADICTS = Rule.titled(
+    "RP528 warning action-bits-contradict-clip",
+    message="ClipAction is {action!r}, but ActionBits of frame {frame} say {said}{more}",
+    hint="export the bits of the clip's own action",
+    why="training takes one of them and the engine the other: the network is told to walk and shown a run",
+)
+TRAJECTORY_SAMPLES_DIFFER = Rule.titled(
+    "RP529 error trajectory-samples-differ",
+    message="frame {frame}: TrajectoryDir has {found} entries, {source} {expected}{more}",
+    hint="export the same window in every frame, an odd number of entries with the present in the middle",
+    why="the engine takes the middle entry as the present: with one entry more it is the future or the past",
+)
+
+ACTIONS = ("idle", "walk", "run", "jump")
+"""What the four bits stand for, in order."""
+_LENGTH_TOLERANCE = 1e-2
+"""Two decimals are enough for a direction that is normalised again."""
+_NEXT_DIRECTION_DEG = 45.0
+"""Half of the way from forward to sideways. Beyond it the condition declares another direction, not a rough one."""
+_MOVING_M_S = 0.1
+"""Below this speed the root only sways, and its direction means nothing."""
 
 
 def check_clips(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with each raw clip, alone and against the bundle."""
     for clip in subject.clips:
-        yield from _check_frame_count(clip)
-        yield from _check_bone_counts(clip, subject.view)
-        for key in CHANNELS:
-            values = clip.channel(key)
-            if values is None:
-                continue
-            with np.errstate(over="ignore"):
-                bad = np.argwhere(~np.isfinite(values.astype(np.float32)))
-            if len(bad):
-                frame, *inner = (int(index) for index in bad[0])
-                named = key in BONE_CHANNELS and inner and inner[0] < len(clip.bone_names)
-                bone = f" ({clip.bone_names[inner[0]]})" if named else ""
-                more = and_more(len(bad) - 1, "in this channel")
-                pointer = json_pointer("Frames", frame, key, *inner)
-                yield CLIP_VALUE_NOT_FINITE.at(clip.path, pointer, frame=frame, key=key, bone=bone, more=more)
-        yield from _check_fps(clip, subject.view)
+        checks = (_check_frame_count, _check_bone_counts, _check_numbers, _check_rates, _check_rate_of_bundle)
+        yield from findings_of(checks, clip, subject.view)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP,), check_clips)
-
-
-def _check_frame_count(clip: ClipView) -> Iterator[Finding]:
-    frames, declared = clip.document.data.get("Frames"), clip.document.data.get("NumFrames")
+def _check_frame_count(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
+    frames, declared = clip.root.get("Frames"), clip.root.get("NumFrames")
     if not isinstance(frames, list):
         return
     if _is_number(declared) and declared != len(frames):
@@ -102,42 +125,117 @@ def _check_frame_count(clip: ClipView) -> Iterator[Finding]:
 
 
 def _check_bone_counts(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
-    expected, source = _expected_bones(clip, bundle)
+    first = clip.frames[0].get(BONE_CHANNELS[0]) if clip.frames else None
+    expected, source = (len(first) if isinstance(first, list) else None), "frame 0"
+    if bundle is not None and bundle.bone_count is not None:
+        expected, source = bundle.bone_count, "the bundle"
+    elif clip.bone_names:
+        expected, source = len(clip.bone_names), "the clip's skeleton"
     for key in BONE_CHANNELS:
         counts = [len(frame[key]) if isinstance(frame.get(key), list) else expected for frame in clip.frames]
-        wrong = [index for index, count in enumerate(counts) if count != expected]
-        if wrong:
-            values = {"frame": wrong[0], "key": key, "found": counts[wrong[0]], "source": source, "expected": expected}
-            more = and_more(len(wrong) - 1, "frames")
-            yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, ("Frames", wrong[0], key), more=more, **values)
+        for frame, more in first_in([place for place, count in enumerate(counts) if count != expected], "frames"):
+            values = {"frame": frame, "key": key, "found": counts[frame], "source": source, "expected": expected}
+            yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, ("Frames", frame, key), more=more, **values)
 
 
-def _expected_bones(clip: ClipView, bundle: BundleView | None) -> tuple[int | None, str]:
-    if bundle is not None and bundle.bone_count is not None:
-        return bundle.bone_count, "the bundle"
-    if clip.bone_names:
-        return len(clip.bone_names), "the clip's skeleton"
-    first = clip.frames[0].get(BONE_CHANNELS[0]) if clip.frames else None
-    return (len(first) if isinstance(first, list) else None), "frame 0"
+def _check_numbers(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
+    for key, values in clip.channels.items():
+        if values is not None:
+            for (frame, *inner), more in first_of(~np.isfinite(to_float32(values)), "in this channel"):
+                named = key in BONE_CHANNELS and inner and inner[0] < len(clip.bone_names)
+                bone = f" ({clip.bone_names[inner[0]]})" if named else ""
+                place = json_pointer("Frames", frame, key, *inner)
+                yield CLIP_VALUE_NOT_FINITE.at(clip.path, place, frame=frame, key=key, bone=bone, more=more)
 
 
-def _check_fps(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
-    declared = {key: clip.document.data[key] for key in FPS_KEYS if _is_number(clip.document.data.get(key))}
-    if not any(key in clip.document.data for key in FPS_KEYS):
+def _check_rates(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
+    declared = {key: clip.root[key] for key in FPS_KEYS if _is_number(clip.root.get(key))}
+    if not any(key in clip.root for key in FPS_KEYS):
         yield CLIP_FPS_ABSENT.at(clip.path)
     for key, value in declared.items():
         if json_to_rate(value) is None:
             yield CLIP_FPS_NOT_POSITIVE.at(clip.path, (key,), key=key, fps=number_text(value))
     if len(declared) == len(FPS_KEYS) and declared["fps"] != declared["FPS"]:
-        yield CLIP_FPS_CONFLICTS.at(
-            clip.path, "/FPS", lower=number_text(declared["fps"]), upper=number_text(declared["FPS"])
-        )
-    if bundle is not None and clip.fps is not None and not same_rate(clip.fps, bundle.fps):
-        key = next(iter(declared))
-        origin = "" if "fps" in bundle.root else " (the engine's default: the bundle has no root fps)"
-        values = {"found": clip.fps, "expected": bundle.fps, "origin": origin}
-        yield CLIP_FPS_DIFFERS.at(clip.path, (key,), **values)
+        lower, upper = number_text(declared["fps"]), number_text(declared["FPS"])
+        yield CLIP_FPS_CONFLICTS.at(clip.path, "/FPS", lower=lower, upper=upper)
+
+
+def _check_rate_of_bundle(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
+    if not same_rate(clip.fps, need(bundle).fps):
+        key = next(key for key in FPS_KEYS if _is_number(clip.root.get(key)))
+        origin = "" if "fps" in need(bundle).root else " (the engine's default: the bundle has no root fps)"
+        yield CLIP_FPS_DIFFERS.at(clip.path, (key,), found=clip.fps, expected=need(bundle).fps, origin=origin)
 
 
 def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
+
+
+def _check_samples(clip: ClipView) -> Iterator[Finding]:
+    counts = [len(frame["TrajectoryDir"]) for frame in clip.frames if isinstance(frame.get("TrajectoryDir"), list)]
+    need(counts, when=len(counts) == len(clip.frames) > 0)
+    times = member(clip.root, "meta", "trajectory", "seconds")
+    expected, source = counts[0], "frame 0 has"
+    if isinstance(times, list):
+        expected, source = len(times), "meta.trajectory.seconds"
+    for frame, more in first_in([place for place, count in enumerate(counts) if count != expected], "frames"):
+        values = {"frame": frame, "found": counts[frame], "source": source, "expected": expected}
+        yield TRAJECTORY_SAMPLES_DIFFER.at(clip.path, ("Frames", frame, "TrajectoryDir"), more=more, **values)
+
+
+def _check_directions(clip: ClipView) -> Iterator[Finding]:
+    lengths = np.linalg.norm(clip.shaped("TrajectoryDir", -1, 2), axis=-1)
+    bad, place = np.minimum(np.abs(lengths - 1), lengths) > _LENGTH_TOLERANCE, ("Frames", ..., "TrajectoryDir", ...)
+    yield from at_first(TRAJECTORY_NOT_UNIT, clip.path, place, bad, "in this clip", "frame entry", length=lengths)
+
+
+def _check_against_velocity(clip: ClipView) -> Iterator[Finding]:
+    directions, velocity = clip.shaped("TrajectoryDir", -1, 2), _facing_velocity(clip)
+    middle = need(directions, when=directions.shape[1] > 0)[:, directions.shape[1] // 2]
+    moving = (np.linalg.norm(velocity, axis=-1) > _MOVING_M_S) & (np.linalg.norm(middle, axis=-1) > _LENGTH_TOLERANCE)
+    if not moving.any():
+        return
+    angle = float(np.median(angle_between_deg(middle[moving], velocity[moving])))
+    if angle > _NEXT_DIRECTION_DEG:
+        place = ("Frames", int(np.flatnonzero(moving)[0]), "TrajectoryDir")
+        yield TRAJECTORY_AGAINST_VELOCITY.at(clip.path, place, angle_deg=angle, frames=int(moving.sum()))
+
+
+def _facing_velocity(clip: ClipView) -> FloatArray:
+    """RootVelocityXY in the frame of the character's facing, (T, 2): turned by minus RootYaw."""
+    velocity, yaw = clip.shaped("RootVelocityXY", 2), clip.shaped("RootYaw")
+    cos, sin = np.cos(yaw), np.sin(yaw)
+    ahead, aside = cos * velocity[:, 0] + sin * velocity[:, 1], cos * velocity[:, 1] - sin * velocity[:, 0]
+    return np.stack([ahead, aside], axis=-1)
+
+
+def angle_between_deg(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Angles in the plane between vectors (..., 2), 0 to 180 degrees."""
+    cross = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return np.asarray(np.degrees(np.abs(np.arctan2(cross, np.sum(a * b, axis=-1)))))
+
+
+def is_one_hot(bits: FloatArray) -> NDArray[np.bool_]:
+    """Whether each row holds one 1 and zeros otherwise."""
+    return np.asarray(((bits == 0) | (bits == 1)).all(axis=-1) & (bits.sum(axis=-1) == 1))
+
+
+def _check_bits(clip: ClipView) -> Iterator[Finding]:
+    bits, place = clip.shaped("ActionBits", 4), ("Frames", ..., "ActionBits")
+    mixed, said = ~is_one_hot(bits), bits.argmax(axis=-1)
+    shown = lambda frame: short(bits[frame])  # noqa: E731
+    yield from at_first(ACTION_NOT_ONE_HOT, clip.path, place, mixed, "frames", "frame", bits=shown)
+    action = clip.root.get("ClipAction")
+    word = action.rpartition(":")[2].lower() if isinstance(action, str) else ""
+    if word in ACTIONS and not mixed.any():
+        values = {"action": action, "said": lambda frame: ACTIONS[said[frame]]}
+        others = said != ACTIONS.index(word)
+        yield from at_first(ACTION_CONTRADICTS, clip.path, place, others, "frames", "frame", **values)
+
+
+FAMILY = Family(
+    __name__,
+    rules_in(globals()),
+    (Need.CLIP,),
+    on_subject(check_clips, on_clips(_check_samples, _check_directions, _check_against_velocity, _check_bits)),
+)

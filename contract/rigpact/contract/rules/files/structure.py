@@ -166,6 +166,16 @@ def _fast_items(validator: Validator, items: Any, instance: Any, schema: Any) ->
     yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
 
 
+def _in_order(validator: Validator, others: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """`additionalProperties` in the order of the file: jsonschema goes through a set, whose order is another in each run."""
+    if not isinstance(others, dict) or not isinstance(instance, dict):
+        yield from Draft202012Validator.VALIDATORS["additionalProperties"](validator, others, instance, schema)
+        return
+    for key in instance:
+        if key not in schema.get("properties", {}):
+            yield from validator.descend(instance[key], others, path=key)  # type: ignore[attr-defined]
+
+
 _NUMBERS = {int, float}
 
 
@@ -187,7 +197,7 @@ def _plain_test(items: Any) -> Callable[[list[Any]], bool] | None:
 
 _LENGTHS, _CHARACTERS = ("minItems", "maxItems"), ("minLength", "maxLength")
 _FastValidator: type[Validator] = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator, {"items": _fast_items}
+    Draft202012Validator, {"items": _fast_items, "additionalProperties": _in_order}
 )
 
 

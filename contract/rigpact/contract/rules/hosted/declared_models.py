@@ -1,18 +1,24 @@
-"""RP765 to RP767: normalisers and factors that stand inside a model, against those that the contract applies outside."""
+"""RP765 to RP769: a model against the contract that declares its network: what stands inside it, and what its metadata says.
+
+Normalisers and factors stand in the graph, or the contract applies them outside. The keys of the metadata are those that
+exporters of walking policies write: joint_names, default_joint_pos, action_scale, observation_names,
+observation_terms_history_length. Lists are text with commas, numbers have three decimals.
+"""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Family, Need, on_declared_networks, rules_in
-from rigpact.contract.rules.hosted.declared_numbers import unused_numbers
-from rigpact.contract.rules.hosted.declared_stages import changes_much, shown_numbers
+from rigpact.contract.rules.family import Family, Need, findings_of, on_declared_networks, rules_in
+from rigpact.contract.rules.hosted.declared_contract import changes_much, shown_numbers, unused_numbers
+from rigpact.contract.rules.views.bundle import Unread, need
 from rigpact.contract.rules.views.declaration import DeclaredView
+from rigpact.contract.rules.wording import first_unlike, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import NetworkBinding
@@ -35,37 +41,45 @@ SCALED_INSIDE = Rule.titled(
     hint="keep one of the two: ask whether the exporter put the factor into the graph",
     why="the network's input or answer is scaled by the square of the factor",
 )
+DIFFERS = Rule.titled(
+    "RP768 warning model-metadata-differs",
+    message="{key} in the model's metadata: {found}; the contract has {expected}",
+    hint="ask the side that trained which one the network was trained with; correct the other",
+    why="the exporter wrote the numbers of the training; the contract has those of the engine",
+)
+ROUNDED = Rule.titled(
+    "RP769 info model-metadata-has-more-digits",
+    message="{what} is rounded: {declared:g} for {found:g} at {address}, {error:.1%} off ({count} such numbers)",
+    hint="take the numbers that training computed with, not those that an exporter printed",
+    why="the network was trained with the exact factor: every command is off by that share",
+)
+
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""
+_PRINTED = 0.5e-3
+"""Metadata has three decimals: half a step of the last one."""
 
 
-def check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:
+def _check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:
     """Yield what a declaration applies outside of a network that its graph applies inside, and what neither does."""
-    graph = model.graph
-    if graph is None:
-        return
-    inputs, outputs = bound_tensors(model, network)
+    graph, (inputs, outputs) = need(model.graph), bound_tensors(model, network)
     for tensor, vector in zip(inputs or (), network.inputs, strict=False):
         yield from _input(view, graph, tensor.name, vector)
     for tensor, vector in zip(outputs or (), network.outputs, strict=False):
         yield from _output(view, graph, tensor.name, vector)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION, Need.MODEL), on_declared_networks(check_edges))
-
-
 def _input(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> Iterator[Finding]:
     edge = behind_input(graph, tensor)
-    place, operators = json_pointer(tensor), ", ".join(edge.operators)
     if not edge.operators:
         yield from _nowhere(view, vector)
         return
     for stage, inside in _scaled_outside(view, vector, edge):
-        values = {"stage": stage, "operators": operators}
+        values = {"stage": stage, "operators": ", ".join(edge.operators)}
         if edge.normalises and view.operation(stage) == "normalise":
-            yield TWO_NORMALISERS.at(graph.path, place, input=tensor, **values)
+            yield TWO_NORMALISERS.at(graph.path, (tensor,), input=tensor, **values)
         else:
-            yield SCALED_INSIDE.at(graph.path, place, tensor=tensor, numbers=shown_numbers(inside), **values)
+            yield SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, numbers=shown_numbers(inside), **values)
 
 
 def _scaled_outside(view: DeclaredView, vector: str, edge: Edge) -> Iterator[tuple[str, FloatArray]]:
@@ -100,11 +114,138 @@ def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> 
         if scale is None or not is_behind or not changes_much(scale) or edge.scale.size not in (1, scale.size):
             continue
         if np.allclose(edge.scale, scale, rtol=_SAME, atol=0.0):
-            yield SCALED_INSIDE.at(
-                graph.path,
-                (tensor,),
-                stage=stage,
-                numbers=shown_numbers(scale),
-                tensor=tensor,
-                operators=", ".join(edge.operators),
-            )
+            values = {"stage": stage, "numbers": shown_numbers(scale), "operators": ", ".join(edge.operators)}
+            yield SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, **values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """The metadata of a model, beside what the contract declares of its network; keys that are not there say nothing."""
+
+    view: DeclaredView
+    network: NetworkBinding
+    model: ModelSignature
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Words apart by commas, joints without `_joint`."""
+        text = need(self.model.graph).metadata.get(key, "")
+        return tuple(word.strip().removesuffix("_joint") for word in text.split(",") if word.strip())
+
+    def numbers(self, key: str) -> FloatArray:
+        """Numbers apart by commas; `Unread` where they are not there, or in another encoding, of which nothing is known."""
+        try:
+            return np.array([float(word) for word in need(self.model.graph).metadata[key].split(",")])
+        except (KeyError, ValueError):
+            raise Unread from None
+
+    def own_names(self, vector: str) -> tuple[str, ...]:
+        """The names of a vector's fields, joints without `_joint`."""
+        return tuple(name.removesuffix("_joint") for name in self.view.names(vector))
+
+    def differs(self, key: str, found: str, expected: str) -> Finding:
+        """What the metadata says otherwise."""
+        return DIFFERS.at(self.model.path, ("metadata", key), key=key, found=found, expected=expected)
+
+
+def _check_metadata(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:
+    """Yield where the metadata of a model contradicts the declaration."""
+    said = _Said(view, network, model)
+    yield from findings_of((_check_joints, _check_scale, _check_offset, _check_terms, _check_lengths), said)
+
+
+def _check_joints(said: _Said) -> Iterator[Finding]:
+    """Compare the order of the joints that both name; names of which none is known say nothing of the order."""
+    joints = said.words("joint_names")
+    for vector in said.network.outputs:
+        own = said.own_names(vector)
+        shared = [name for name in joints if name in own]
+        if shared and len(shared) < len(own):
+            missing = listed([name for name in own if name not in joints])
+            yield said.differs("joint_names", f"no {missing}", f"it in {vector}")
+        elif shared != list(own):
+            for place, _ in first_unlike(shared, own, ""):
+                yield said.differs(
+                    "joint_names", f"joint {place} is {shared[place]}", f"{own[place]} there in {vector}"
+                )
+
+
+def _check_scale(said: _Said) -> Iterator[Finding]:
+    yield from _behind_answer(said, "action_scale", "scale")
+
+
+def _check_offset(said: _Said) -> Iterator[Finding]:
+    yield from _behind_answer(said, "default_joint_pos", "offset")
+
+
+def _behind_answer(said: _Said, key: str, parameter: str) -> Iterator[Finding]:
+    """Compare what a stage applies to the network's answer with what the metadata says of it, joint by joint."""
+    value, joints, view = said.numbers(key), said.words("joint_names"), said.view
+    for vector in said.network.outputs:
+        own, expected = said.own_names(vector), value
+        if value.size == len(joints) != 1 and set(own) <= set(joints):
+            expected = value[[joints.index(name) for name in own]]
+        if expected.size not in (1, len(own)):
+            continue
+        for stage, table in view.stages_of("affine"):
+            declared = view.numbers(stage, parameter) if view.inputs_of(stage) == (vector,) else None
+            if declared is not None:
+                pair = (np.broadcast_to(each, len(own)) for each in (declared, expected))
+                yield from _compared(said, (key, f"{parameter} of {table['name']}"), view.names(vector), *pair)
+
+
+def _compared(
+    said: _Said, words: tuple[str, str], names: tuple[str, ...], own: FloatArray, expected: FloatArray
+) -> Iterator[Finding]:
+    (key, what), apart = words, np.abs(own - expected)
+    differs = apart > _PRINTED * (1.0 + 1e-9)
+    is_rounding = differs & (apart <= _half_steps(own) + _PRINTED)
+    for chosen in (differs & ~is_rounding, is_rounding):
+        if not chosen.any():
+            continue
+        shares = np.where(chosen, apart / np.maximum(np.abs(expected), _PRINTED), 0.0)
+        worst, count = int(np.argmax(shares)), int(chosen.sum())
+        declared, found = float(own[worst]), float(expected[worst])
+        if chosen is is_rounding:
+            values = {"what": what, "address": names[worst], "error": float(shares[worst]), "count": count}
+            yield ROUNDED.at(said.model.path, ("metadata", key), declared=declared, found=found, **values)
+        else:
+            more = f" ({count} such numbers)" if count > 1 else ""
+            yield said.differs(key, f"{found:g} at {names[worst]}{more}", f"{declared:g} as {what}")
+
+
+def _half_steps(declared: FloatArray) -> FloatArray:
+    """Half a step of the last decimal that a declared list has: what rounding to it can move a number."""
+    texts = (np.format_float_positional(value, trim="-").partition(".")[2] for value in declared)
+    return np.full(declared.shape, 0.5 * 10.0 ** -max(map(len, texts)))
+
+
+def _observed(said: _Said) -> str:
+    """The one input of the network, of which the metadata names terms."""
+    vector = said.network.inputs[0]
+    is_of_terms = len(said.network.inputs) == 1 and said.view.operation(vector) in ("concatenate", "history")
+    return need(vector, when=is_of_terms and bool(said.words("observation_names")))
+
+
+def _check_terms(said: _Said) -> Iterator[Finding]:
+    """Each side may call a term otherwise."""
+    vector, terms, key = _observed(said), said.words("observation_names"), "observation_names"
+    own = said.view.inputs_of(vector)
+    if len(own) != len(terms):
+        yield said.differs(key, f"{len(terms)} terms", f"{len(own)} in {vector}")
+    elif set(own) == set(terms) and own != terms:
+        yield said.differs(key, ", ".join(terms), ", ".join(own))
+
+
+def _check_lengths(said: _Said) -> Iterator[Finding]:
+    vector, key = _observed(said), "observation_terms_history_length"
+    lengths, length = said.numbers(key), said.view.tables[vector].get("length", 1)
+    if np.any(np.maximum(lengths, 1) != length):
+        yield said.differs(key, f"{np.max(lengths):g} frames", f"{length} in {vector}")
+
+
+FAMILY = Family(
+    __name__,
+    rules_in(globals()),
+    (Need.DECLARATION, Need.MODEL),
+    on_declared_networks(_check_edges, _check_metadata),
+)

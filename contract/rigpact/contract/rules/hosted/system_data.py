@@ -5,26 +5,24 @@ The rules take rows as arrays; they do not read files.
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import comparison
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import RecordedRows
-from rigpact.contract.rules.wording import listed
+from rigpact.contract.rules.wording import first_of, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.problem import Problem
 from rigpact.contract.systems.system import System
-
-UNIT_WITHIN = 1e-3
-"""Six printed digits of four numbers, composed a few times, stay far below this; a quaternion of another order does not."""
-FEWEST_ROWS = 16
-"""With fewer rows, the rules do not judge variety: a short recording may stand still."""
-LEAST_DIFFERENT = 0.05
 
 NOT_FINITE = Rule.titled(
     "RP720 error system-value-not-finite",
@@ -93,16 +91,25 @@ OTHER_CONTRACT = Rule.titled(
     why="conventions or constants may have changed between the two",
 )
 
+UNIT_WITHIN = 1e-3
+"""Six printed digits of four numbers, composed a few times, stay far below this; a quaternion of another order does not."""
+FEWEST_ROWS = 16
+"""With fewer rows, the rules do not judge variety: a short recording may stand still."""
+LEAST_DIFFERENT = 0.05
+_UNIT_RULE: Mapping[FieldKind, Rule] = {
+    FieldKind.QUATERNION_XYZW: QUATERNION_NOT_UNIT,
+    FieldKind.DIRECTION: DIRECTION_NOT_UNIT,
+}
+
 
 def check_recordings(subject: Subject) -> Iterator[Finding]:
     """Yield every finding about each recording and data set, where the contract can be read."""
-    files = subject.system
-    if files is not None and files.contract is not None:
-        for recording in files.recordings:
-            yield from _check_recording(files.contract, recording)
+    files = need(subject.system)
+    for recording in files.recordings if files.contract is not None else ():
+        yield from _check_recording(need(files.contract), recording)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), check_recordings)
+FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), on_subject(check_recordings))
 
 
 def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:
@@ -117,11 +124,12 @@ def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Fin
     behind = set(graph.names) - set(graph.given) - set(graph.answers) - _before_the_model(system)
     is_data_set = not behind & set(recorded.stages)
     varied = {*graph.given, *system.inputs} - set(system.outputs) if is_data_set else set()
-    found_in_rows = list(_check_rows(contract, recorded, path, varied))
+    found_in_rows = list(_check_rows(contract, recorded, varied))
     yield from found_in_rows
     if is_data_set and not any(each.rule is NOT_FINITE for each in found_in_rows):
-        for problem in system.data_problems(contract, recorded.stages):
-            yield _problem_to_finding(problem, path)
+        for problem in system.data_problems(contract, recorded.stages):  # what the system's own gate finds in its data
+            values = {"found": problem.found, "expected": problem.expected, "consequence": problem.why}
+            yield DATA_CONTRADICTS.at(path, f"/stages/{problem.pointer.lstrip('/')}", **values)
 
 
 def _check_header(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:
@@ -145,125 +153,93 @@ def _before_the_model(system: System) -> set[str]:
     return found
 
 
-def _check_rows(
-    contract: Contract, recorded: RecordedRows, file: object, varied: Collection[str] = ()
-) -> Iterator[Finding]:
+@dataclass(frozen=True, eq=False)
+class _Vector:
+    """A recorded vector: rows (T, width), and how far each number may be from the one that was written."""
+
+    path: Path
+    name: str
+    layout: FieldLayout
+    rows: FloatArray
+    off: FloatArray
+
+    def at_first(
+        self, rule: Rule, bad: NDArray[np.bool_], channel: int | None = None, **values: Any
+    ) -> Iterator[Finding]:
+        """Yield a finding at the first marked row, (T,), or row and channel, (T, n), of `n` that begin at a channel.
+
+        values: those that are functions are asked for row and channel.
+        """
+        for (row, *inner), _ in first_of(bad, ""):
+            place = (channel or 0) + (inner[0] if inner else 0)
+            here = {name: value(row, place) if callable(value) else value for name, value in values.items()}
+            shown = place if channel is None or rule is OUT_OF_RANGE else channel
+            keys = ("stages", self.name, shown)
+            yield rule.at(self.path, keys, vector=self.name, row=row, count=int(bad.sum()), **here)
+
+
+def _check_rows(contract: Contract, recorded: RecordedRows, varied: Collection[str]) -> Iterator[Finding]:
     """Yield every finding about recorded rows; every vector is one of the contract's.
 
     varied: vectors that training learns from, so that their rows must not be one pose.
     """
     for name, rows in recorded.stages.items():
-        layout, off = contract.fields(name), np.zeros(rows.shape) if recorded.lost is None else recorded.lost(rows)
-        not_finite = list(_check_finite(name, layout, rows, file))
+        off = np.zeros(rows.shape) if recorded.lost is None else recorded.lost(rows)
+        vector = _Vector(recorded.path, name, contract.fields(name), rows, off)
+        not_finite = list(_check_finite(vector))
         yield from not_finite
-        if not_finite:
-            continue
-        for field in layout:
-            yield from _check_field(name, field, layout, rows, off, file)
-        if name in varied:
-            yield from _check_variety(name, layout, rows, file)
+        if not not_finite:
+            for field in vector.layout:
+                yield from _check_field(vector, field)
+            if name in varied:
+                yield from _check_variety(vector)
 
 
-def _problem_to_finding(problem: Problem, file: object) -> Finding:
-    """Turn what a system's own gate found in its data into a finding."""
-    pointer = f"/stages/{problem.pointer.lstrip('/')}"
-    return DATA_CONTRADICTS.at(file, pointer, found=problem.found, expected=problem.expected, consequence=problem.why)
+def _check_finite(vector: _Vector) -> Iterator[Finding]:
+    rows, layout = vector.rows, vector.layout
+    values: dict[str, Any] = {
+        "address": lambda _, channel: layout.address(channel),
+        "value": lambda *place: str(rows[place]),
+    }
+    yield from vector.at_first(NOT_FINITE, ~np.isfinite(rows), **values)
 
 
-def _check_finite(vector: str, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
-    bad = np.argwhere(~np.isfinite(rows))
-    if len(bad):
-        row, channel = (int(index) for index in bad[0])
-        yield NOT_FINITE.at(
-            file,
-            f"/stages/{vector}/{channel}",
-            vector=vector,
-            address=layout.address(channel),
-            value=str(rows[row, channel]),
-            row=row,
-            count=len(bad),
-        )
-
-
-def _check_field(
-    vector: str, field: Field, layout: FieldLayout, rows: FloatArray, off: FloatArray, file: object
-) -> Iterator[Finding]:
-    """off: how far each number may be from the one that was written, (T, width)."""
-    values, off = rows[:, field.range].astype(np.float64), off[:, field.range]
-    pointer = f"/stages/{vector}/{field.start}"
+def _check_field(vector: _Vector, field: Field) -> Iterator[Finding]:
+    values, off, start = vector.rows[:, field.range].astype(np.float64), vector.off[:, field.range], field.start
+    number = lambda row, channel: float(values[row, channel - start])  # noqa: E731
     if field.kind in _UNIT_RULE:
         lengths = np.sqrt(np.sum(values**2, axis=1))
-        wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN + np.linalg.norm(off, axis=1))
-        if len(wrong):
-            yield _UNIT_RULE[field.kind].at(
-                file,
-                pointer,
-                vector=vector,
-                field=field.name,
-                length=float(lengths[wrong[0]]),
-                row=int(wrong[0]),
-                count=len(wrong),
-            )
+        bad, length = (
+            np.abs(lengths - 1.0) > UNIT_WITHIN + np.linalg.norm(off, axis=1),
+            lambda row, _: float(lengths[row]),
+        )
+        yield from vector.at_first(_UNIT_RULE[field.kind], bad, start, field=field.name, length=length)
     elif field.kind is FieldKind.FLAG:
-        between = np.argwhere((values != 0.0) & (values != 1.0))
-        if len(between):
-            row, channel = between[0]
-            yield FLAG_IN_BETWEEN.at(
-                file,
-                pointer,
-                vector=vector,
-                field=field.name,
-                value=float(values[row, channel]),
-                row=int(row),
-                count=len(between),
-            )
+        between = (values != 0.0) & (values != 1.0)
+        yield from vector.at_first(FLAG_IN_BETWEEN, between, start, field=field.name, value=number)
     elif field.low is not None or field.high is not None:
-        yield from _check_range(vector, field, layout, values, off, file)
+        low, high = (-np.inf if field.low is None else field.low), (np.inf if field.high is None else field.high)
+        bad, address = (values + off < low) | (values - off > high), lambda _, channel: vector.layout.address(channel)
+        yield from vector.at_first(OUT_OF_RANGE, bad, start, address=address, value=number, low=low, high=high)
 
 
-_UNIT_RULE: Mapping[FieldKind, Rule] = {
-    FieldKind.QUATERNION_XYZW: QUATERNION_NOT_UNIT,
-    FieldKind.DIRECTION: DIRECTION_NOT_UNIT,
-}
-
-
-def _check_range(
-    vector: str, field: Field, layout: FieldLayout, values: FloatArray, off: FloatArray, file: object
-) -> Iterator[Finding]:
-    low, high = (-np.inf if field.low is None else field.low), (np.inf if field.high is None else field.high)
-    wrong = np.argwhere((values + off < low) | (values - off > high))
-    if len(wrong):
-        row, channel = (int(index) for index in wrong[0])
-        yield OUT_OF_RANGE.at(
-            file, f"/stages/{vector}/{field.start + channel}", vector=vector,
-            address=layout.address(field.start + channel), value=float(values[row, channel]), row=row, low=low, high=high,
-            count=len(wrong),
-        )  # fmt: skip
-
-
-def _check_variety(vector: str, layout: FieldLayout, rows: FloatArray, file: object) -> Iterator[Finding]:
+def _check_variety(vector: _Vector) -> Iterator[Finding]:
+    rows, layout, place = vector.rows, vector.layout, ("stages", vector.name)
     count, width = rows.shape
     if count < FEWEST_ROWS:
         return
     unique = len(np.unique(np.round(rows.astype(np.float64), 6), axis=0))
     if unique < max(2, LEAST_DIFFERENT * count):
-        yield ONE_POSE.at(file, f"/stages/{vector}", vector=vector, unique=unique, rows=count)
+        yield ONE_POSE.at(vector.path, place, vector=vector.name, unique=unique, rows=count)
         return
     filled = np.flatnonzero((rows != 0.0).any(axis=0))
     start = int(filled[-1]) + 1 if len(filled) else 0
     if width - start > width // 4:
-        yield ALL_ZERO.at(
-            file, f"/stages/{vector}/{start}", vector=vector, start=start, address=layout.address(start), rows=count
-        )
+        values = {"vector": vector.name, "start": start, "address": layout.address(start)}
+        yield ALL_ZERO.at(vector.path, (*place, start), rows=count, **values)
         return
-    dead = np.flatnonzero(np.ptp(rows, axis=0) == 0.0)
-    if len(dead):
-        yield DEAD_COLUMNS.at(
-            file,
-            f"/stages/{vector}/{dead[0]}",
-            vector=vector,
-            count=len(dead),
-            width=width,
-            rows=count,
-            fields=listed([layout.address(int(channel)) for channel in dead]),
-        )
+    dead = np.flatnonzero(np.ptp(rows, axis=0) == 0.0).tolist()
+    if dead:
+        values = {"vector": vector.name, "count": len(dead), "width": width, "rows": count}
+        fields = listed([layout.address(channel) for channel in dead])
+        yield DEAD_COLUMNS.at(vector.path, (*place, dead[0]), fields=fields, **values)

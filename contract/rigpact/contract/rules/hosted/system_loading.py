@@ -4,16 +4,16 @@ Two orders of the same 63 numbers pass every check of sizes. So each field is co
 finding names the first field that moved. `open_contract` refuses what `rules.engine.refusals` finds.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
 from rigpact.contract.systems.system import System
 
@@ -98,32 +98,28 @@ CONSTANT_WRONG = Rule.titled(
 
 def check_loading(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the meaning of a contract file; nothing where its shape is wrong."""
-    document = None if subject.system is None else subject.system.document
-    if document is None or not has_its_shape(document):
-        return
-    root = document.data
-    system = hosted_system(document)
+    document = need(need(subject.system).document)
+    root, system = need(document, when=has_its_shape(document)).data, hosted_system(document)
     if system is None:
         yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(_hosted_names()))
         return
-    yield from _check_vectors(document, system)
-    for name, value in document.data.get("conventions", {}).items():
-        pointer, knob = json_pointer("conventions", name), system.knobs.get(name)
+    for name, expected in system.vectors.items():
+        if name in root["vectors"]:
+            yield from _check_vector(document, system, name)
+        elif name not in system.graph.handed_on:  # it has the fields of the vector that it is carried into
+            yield VECTOR_MISSING.at(document.path, "/vectors", vector=name, width=expected.width)
+    for name, value in root.get("conventions", {}).items():
+        place, knob = ("conventions", name), system.knobs.get(name)
         if knob is None:
-            yield UNKNOWN_KNOB.at(document.path, pointer, knob=name, known=", ".join(system.knobs))
+            yield UNKNOWN_KNOB.at(document.path, place, knob=name, known=", ".join(system.knobs))
         elif value not in knob.values:
-            yield UNKNOWN_VALUE.at(document.path, pointer, knob=name, value=value, known=", ".join(knob.values))
+            yield UNKNOWN_VALUE.at(document.path, place, knob=name, value=value, known=", ".join(knob.values))
     for problem in system.problems_of(root.get("constants", {})):
-        yield CONSTANT_WRONG.at(
-            document.path,
-            f"/constants{problem.pointer}",
-            found=problem.found,
-            expected=problem.expected,
-            consequence=problem.why,
-        )
+        values = {"found": problem.found, "expected": problem.expected, "consequence": problem.why}
+        yield CONSTANT_WRONG.at(document.path, f"/constants{problem.pointer}", **values)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CONTRACT_FILE,), check_loading)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CONTRACT_FILE,), on_subject(check_loading))
 
 
 def hosted_system(document: Document) -> System | None:
@@ -136,29 +132,17 @@ def _hosted_names() -> list[str]:
     return [name for name in known_systems() if name != ENEMY_ANIMATION]  # whose contract is a schema bundle
 
 
-def _check_vectors(document: Document, system: System) -> Iterator[Finding]:
-    declared: Mapping[str, Any] = document.data["vectors"]
-    for name, expected in system.vectors.items():
-        if name not in declared:
-            if name in system.graph.handed_on:
-                continue  # it has the fields of the vector that it is carried into, which are declared
-            yield VECTOR_MISSING.at(document.path, "/vectors", vector=name, width=expected.width)
-            continue
-        place = json_pointer("vectors", name)
-        layout = json_to_fields(declared[name]["fields"])
-        tiling = list(_check_tiling(document, place, name, layout))
-        yield from tiling
-        if layout.layout_hash != declared[name]["layout_hash"]:
-            yield HASH_OF_OTHER_FIELDS.at(
-                document.path,
-                f"{place}/layout_hash",
-                vector=name,
-                found=declared[name]["layout_hash"][:12],
-                expected=layout.layout_hash[:12],
-            )
-        meant = system.expected_fields(name, layout)
-        if not tiling and layout.layout_hash != meant.layout_hash:
-            yield _moved(document, place, name, layout, meant)
+def _check_vector(document: Document, system: System, name: str) -> Iterator[Finding]:
+    declared, place = document.data["vectors"][name], json_pointer("vectors", name)
+    layout = json_to_fields(declared["fields"])
+    tiling = list(_check_tiling(document, place, name, layout))
+    yield from tiling
+    if layout.layout_hash != declared["layout_hash"]:
+        values = {"vector": name, "found": declared["layout_hash"][:12], "expected": layout.layout_hash[:12]}
+        yield HASH_OF_OTHER_FIELDS.at(document.path, f"{place}/layout_hash", **values)
+    meant = system.expected_fields(name, layout)
+    if not tiling and layout.layout_hash != meant.layout_hash:
+        yield _moved(document, place, name, layout, meant)
 
 
 def _check_tiling(document: Document, place: str, vector: str, layout: FieldLayout) -> Iterator[Finding]:
@@ -170,34 +154,23 @@ def _check_tiling(document: Document, place: str, vector: str, layout: FieldLayo
             yield REPEATED_NAME.at(document.path, f"{pointer}/name", vector=vector, name=field.name)
         names.add(field.name)
         values = {"vector": vector, "first": before, "second": field.name, "start": field.start, "stop": stop}
-        if field.start < stop:
-            yield FIELDS_OVERLAP.at(document.path, f"{pointer}/start", **values)
-        elif field.start > stop:
-            yield FIELDS_GAP.at(document.path, f"{pointer}/start", **values)
+        if field.start != stop:
+            yield (FIELDS_OVERLAP if field.start < stop else FIELDS_GAP).at(document.path, f"{pointer}/start", **values)
         stop, before = max(stop, field.stop), field.name
 
 
 def _moved(document: Document, place: str, vector: str, found: FieldLayout, expected: FieldLayout) -> Finding:
     """Name the first field of a vector that differs from the system's definition."""
-    index = next(
-        (
-            index
-            for index, (one, other) in enumerate(zip(found, expected, strict=False))
-            if _meaning(one) != _meaning(other)
-        ),
-        min(len(found.fields), len(expected.fields)),
-    )
-    pointer = f"{place}/fields/{index}"
-    one, other = (_at(layout, index) for layout in (found, expected))
+    pairs = enumerate(zip(map(_meaning, found), map(_meaning, expected), strict=False))
+    shorter = min(len(found.fields), len(expected.fields))
+    index = next((index for index, (one, other) in pairs if one != other), shorter)
+    pointer, (one, other) = f"{place}/fields/{index}", (_at(layout, index) for layout in (found, expected))
     start = found.fields[index].start if index < len(found.fields) else found.width
     if found.width != expected.width:
-        what = f"{one}, expected {other}"
-        return WIDTH_DIFFERS.at(
-            document.path, pointer, vector=vector, found=found.width, expected=expected.width, start=start, what=what
-        )
-    return FIELD_DIFFERS.at(
-        document.path, pointer, vector=vector, width=found.width, start=start, found=one, expected=other
-    )
+        values = {"vector": vector, "found": found.width, "expected": expected.width, "start": start}
+        return WIDTH_DIFFERS.at(document.path, pointer, what=f"{one}, expected {other}", **values)
+    values = {"vector": vector, "width": found.width, "start": start}
+    return FIELD_DIFFERS.at(document.path, pointer, found=one, expected=other, **values)
 
 
 def _meaning(field: Field) -> tuple[object, ...]:

@@ -3,18 +3,19 @@
 What is in recordings and data sets is for system_data.py.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rigpact.contract.documents import Document, Kind
+from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.hosted.system_loading import hosted_system
 from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import System
@@ -74,6 +75,7 @@ MODEL_ACTIVATIONS = Rule.titled(
     hint="export the network of the contract; of a network of your own, write its functions as activations under constants",
     why="the same weights with another function between the layers load, and every answer is another one",
 )
+
 ACTIVATIONS = frozenset({
     "Relu", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Gelu", "Tanh", "Sigmoid", "Softplus", "Softsign", "HardSigmoid",
     "HardSwish", "Mish", "ThresholdedRelu",
@@ -81,27 +83,11 @@ ACTIVATIONS = frozenset({
 """ONNX's functions of one number that networks have between their layers."""
 
 
-def check_systems(subject: Subject) -> Iterator[Finding]:
-    """Yield what an engine does not refuse in a contract file that has its shape, and what is wrong with the models."""
-    files = subject.system
-    if files is None:
-        return
-    if files.document is not None and files.document.kind is Kind.SYSTEM_CONTRACT and has_its_shape(files.document):
-        yield from _check_contract_file(files.document)
-    for model in files.bound:
-        if model.part is not None:
-            yield from _check_model(model.signature, model.part)
-            if files.contract is not None:
-                yield from _check_architecture(model.signature, model.part, files.contract.constants)
-
-
-FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT,), check_systems)
-
-
-def _check_contract_file(document: Document) -> Iterator[Finding]:
-    root, system = document.data, hosted_system(document)
-    if system is None:
-        return
+def _check_contract_file(subject: Subject) -> Iterator[Finding]:
+    """Yield what an engine does not refuse in a contract file that has its shape."""
+    document = need(need(subject.system).document)
+    need(document, when=document.kind is Kind.SYSTEM_CONTRACT and has_its_shape(document))
+    root, system = document.data, need(hosted_system(document))
     for name in root["vectors"]:
         if name not in system.vectors:
             known = listed(list(system.vectors), 12)
@@ -111,16 +97,27 @@ def _check_contract_file(document: Document) -> Iterator[Finding]:
         yield RATE_DIFFERS.at(document.path, "/fps", found=fps, expected=expected)
 
 
+def _check_models(subject: Subject) -> Iterator[Finding]:
+    """Yield what is wrong with the models."""
+    files = need(subject.system)
+    for model in files.bound:
+        yield from _check_model(model.signature, need(model.part))
+        constants = None if files.contract is None else files.contract.constants
+        yield from findings_of((_check_architecture,), model.signature, need(model.part), constants)
+
+
+FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT,), on_subject(_check_contract_file, _check_models))
+
+
 def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
     """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
     own, (inputs, outputs) = system.binding, bound_tensors(model, system.binding)
-    sides = (
+    for what, bound, found, wanted, names in (
         ("input", inputs, model.inputs, system.inputs, own.input_names),
         ("output", outputs, model.outputs, system.outputs, own.output_names),
-    )
-    for what, bound, found, wanted, names in sides:
+    ):
         if bound is None:
             values = {"found": len(found), "expected": len(wanted), "wanted": ", ".join(names or wanted)}
             shown = listed([tensor.name for tensor in found]) or "none"
@@ -129,44 +126,36 @@ def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
             yield from _check_tensor(model, what, tensor, vector, system)
 
 
-def _check_architecture(model: ModelSignature, system: System, constants: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_architecture(
+    model: ModelSignature, system: System, constants: Mapping[str, Any] | None
+) -> Iterator[Finding]:
     """Yield every finding about what a model is made of, where all models of a system are made of the same."""
-    if system.architecture is None or model.graph is None:
-        return
-    expected, graph = system.architecture.declared(constants), model.graph
+    expected, graph = need(system.architecture).declared(need(constants)), need(model.graph)
     if graph.parameters != expected.parameters:
         yield MODEL_PARAMETERS.at(model.path, "", found=graph.parameters, expected=expected.parameters)
-    found = sorted({node.op for node in graph.nodes if node.op in ACTIVATIONS})
-    if found != sorted(expected.activations):
-        yield MODEL_ACTIVATIONS.at(
-            model.path, "", found=listed(found) or "no function", expected=listed(list(expected.activations)) or "none"
-        )
+    found, wanted = sorted({node.op for node in graph.nodes if node.op in ACTIVATIONS}), list(expected.activations)
+    if found != sorted(wanted):
+        words = {"found": listed(found) or "no function", "expected": listed(wanted) or "none"}
+        yield MODEL_ACTIVATIONS.at(model.path, "", **words)
 
 
 def _check_tensor(
     model: ModelSignature, what: str, tensor: TensorSignature, vector: str, system: System
 ) -> Iterator[Finding]:
-    place = json_pointer(tensor.name)
-    expected = system.vectors[vector].width
+    place, expected = (tensor.name,), system.vectors[vector].width
+    values: dict[str, Any] = {"what": what, "name": tensor.name}
     if tensor.dtype != "float32":
-        yield MODEL_TYPE.at(model.path, place, what=what, name=tensor.name, found=tensor.dtype)
+        yield MODEL_TYPE.at(model.path, place, found=tensor.dtype, **values)
     whole = not system.windowed and tensor.holds_one_row(expected)
     width = expected if whole else _flat_width(tensor.shape, system)
     if width != expected:
-        yield MODEL_WIDTH.at(
-            model.path,
-            place,
-            what=what,
-            name=tensor.name,
-            found="?" if width is None else width,
-            vector=vector,
-            expected=expected,
-        )
+        found = "?" if width is None else width
+        yield MODEL_WIDTH.at(model.path, place, found=found, vector=vector, expected=expected, **values)
     if what == "input" and not whole:
         names = ("windows at a time", "samples a window") if system.windowed else ("rows at a time",)
         for size, axis in zip(tensor.shape, names, strict=False):
             if isinstance(size, int):
-                yield MODEL_FIXED_AXIS.at(model.path, place, what=what, name=tensor.name, size=size, axis=axis)
+                yield MODEL_FIXED_AXIS.at(model.path, place, size=size, axis=axis, **values)
 
 
 def _flat_width(shape: Sequence[int | str | None], system: System) -> int | None:
@@ -177,9 +166,4 @@ def _flat_width(shape: Sequence[int | str | None], system: System) -> int | None
     sizes = [size for size in shape[1:] if isinstance(size, int)]
     if len(shape) == 1 and not system.windowed:
         return 1
-    if not sizes:
-        return None
-    width = 1
-    for size in sizes if not system.windowed else sizes[-1:]:
-        width *= size
-    return width
+    return math.prod(sizes[-1:] if system.windowed else sizes) if sizes else None

@@ -7,15 +7,14 @@ model's width. So these rules judge exactly what the engine does not report.
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONDITION_WIDTH, CONTACTS, CONTACTS_WIDTH, INPUTS
-from rigpact.contract.model.binding import Widths, accepted_orders, interchangeable_pairs
+from rigpact.contract.model.binding import accepted_orders, interchangeable_pairs
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.auxiliary import history_length
-from rigpact.contract.rules.views.bundle import BundleView
+from rigpact.contract.rules.views.bundle import BundleView, need
 from rigpact.contract.rules.wording import listed
 
 INPUT_COUNT_DIFFERS = Rule.titled(
@@ -113,90 +112,61 @@ SEVERAL_OUTPUTS = Rule.titled(
 _RANK = 2
 
 
-def check_model(subject: Subject) -> Iterator[Finding]:
-    """Yield what keeps the engine from binding a model; against the bundle's widths where one is given."""
-    model = subject.model
-    if model is None or (subject.bundle is None and not set(INPUTS).intersection(each.name for each in model.inputs)):
-        return  # a model of something else, which no engine binds so
-    if len(model.inputs) != len(INPUTS):
-        yield INPUT_COUNT_DIFFERS.at(
-            model.path, "/graph/input", found=len(model.inputs), names=_names_and_missing(model)
-        )
-    else:
-        yield from _check_names(model)
-        view = subject.view
-        widths = _expected_widths(view, history_length(subject.auxiliaries)) if view else {}
-        names = [entry.name for entry in model.inputs]
-        # all inputs in another order are one defect (RP402), not five wrong widths
-        roles = names if sorted(names) == sorted(INPUTS) else INPUTS
-        for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
-            pointer = json_pointer("graph", "input", index)
-            values = {"index": index, "name": entry.name, "shape": _shape(entry)}
-            yield from (rule.at(model.path, pointer, **values | numbers) for rule, numbers in _input_defects(entry))
-            yield from _check_input_width(model, index, widths.get(role))
-            if role == "pose_hist" and view is not None:
-                yield from _check_whole_frames(model, index, view)
-        taken = {role: entry.width or widths.get(role) for entry, role in zip(model.inputs, roles, strict=True)}
-        yield from _check_interchangeable(model, taken)
-    yield from _check_output(model, subject.view)
+def _of_the_engine(subject: Subject) -> ModelSignature:
+    """The model; `Unread` where it is one of something else, which no engine binds so."""
+    model = need(subject.model)
+    names = {each.name for each in model.inputs}
+    return need(model, when=subject.bundle is not None or not names.isdisjoint(INPUTS))
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.POSITIONS), check_model)
-
-
-def _names_and_missing(model: ModelSignature) -> str:
-    """The names of the inputs, and the names that are missing among them: an exporter drops inputs that no node uses."""
-    names = [entry.name for entry in model.inputs]
-    missing = [name for name in INPUTS if name not in names]
-    pruned = len(missing) == len(INPUTS) - len(names)
-    return listed(names, shown=8) + (f"; {', '.join(missing)} missing" if pruned else "")
-
-
-def _check_names(model: ModelSignature) -> Iterator[Finding]:
-    found = tuple(entry.name for entry in model.inputs)
-    if found != INPUTS and sorted(found) == sorted(INPUTS):
-        yield INPUTS_OUT_OF_ORDER.at(model.path, "/graph/input", found=", ".join(found), expected=", ".join(INPUTS))
+def _check_inputs(subject: Subject) -> Iterator[Finding]:
+    """Yield what keeps the engine from binding the inputs; against the bundle's widths where one is given."""
+    model, view = _of_the_engine(subject), subject.view
+    names, place = [entry.name for entry in model.inputs], "/graph/input"
+    if len(names) != len(INPUTS):
+        # an exporter drops inputs that no node uses
+        missing = [name for name in INPUTS if name not in names]
+        pruned = f"; {', '.join(missing)} missing" if len(missing) == len(INPUTS) - len(names) else ""
+        yield INPUT_COUNT_DIFFERS.at(model.path, place, found=len(names), names=listed(names, shown=8) + pruned)
         return
-    for index, (name, expected) in enumerate(zip(found, INPUTS, strict=True)):
-        if name != expected:
-            pointer = json_pointer("graph", "input", index)
-            yield INPUT_NAME_DIFFERS.at(model.path, pointer, index=index, found=name, expected=expected)
+    # all inputs in another order are one defect (RP402), not five wrong widths
+    is_reordered = sorted(names) == sorted(INPUTS)
+    if is_reordered and names != list(INPUTS):
+        yield INPUTS_OUT_OF_ORDER.at(model.path, place, found=", ".join(names), expected=", ".join(INPUTS))
+    roles = names if is_reordered else INPUTS
+    widths = _expected_widths(view, history_length(subject.auxiliaries)) if view else {}
+    for index, (entry, role) in enumerate(zip(model.inputs, roles, strict=True)):
+        if entry.name != role:
+            yield INPUT_NAME_DIFFERS.at(model.path, f"{place}/{index}", index=index, found=entry.name, expected=role)
+        values = {"index": index, "name": entry.name, "shape": _shape(entry)}
+        frame = 6 * (view.bone_count or 0) if view is not None and role == "pose_hist" else 0
+        for rule, numbers in _input_defects(entry, widths.get(role), frame):
+            yield rule.at(model.path, f"{place}/{index}", **values | numbers)
+    taken = {role: entry.width or widths.get(role) for entry, role in zip(model.inputs, roles, strict=True)}
+    pairs = interchangeable_pairs(taken)
+    if pairs:
+        said = "; ".join(f"{first} and {second} are both {taken[first]} wide" for first, second in pairs)
+        yield INPUTS_INTERCHANGEABLE.at(model.path, place, pairs=said, accepted=len(accepted_orders(taken)))
 
 
-def _input_defects(entry: TensorSignature) -> Iterator[tuple[Rule, dict[str, object]]]:
+def _input_defects(
+    entry: TensorSignature, expected: int | None, frame: int
+) -> Iterator[tuple[Rule, dict[str, object]]]:
+    """Yield rule and numbers; frame: the width of a frame of the pose history, 0 of another input."""
     if entry.dtype != "float32":
         yield INPUT_DTYPE_DIFFERS, {"found": entry.dtype}
     if len(entry.shape) != _RANK:
         yield INPUT_RANK_DIFFERS, {}
-        return
-    if isinstance(entry.shape[0], int) and entry.shape[0] != 1:
+    elif isinstance(entry.shape[0], int) and entry.shape[0] != 1:
         yield INPUT_BATCH_FIXED, {"found": entry.shape[0]}
-    if entry.width is None:
+    if entry.width is None and len(entry.shape) == _RANK:
         yield INPUT_WIDTH_DYNAMIC, {}
-
-
-def _check_input_width(model: ModelSignature, index: int, expected: int | None) -> Iterator[Finding]:
-    entry = model.inputs[index]
-    if expected is None or entry.width is None or entry.width == expected:
-        return
-    missing = entry.width - expected
-    action = f"pad it with {missing} zeros" if missing > 0 else f"cut off the last {-missing} numbers"
-    values = {"index": index, "name": entry.name, "found": entry.width, "expected": expected, "action": action}
-    yield INPUT_WIDTH_DIFFERS.at(model.path, ("graph", "input", index), **values)
-
-
-def _check_interchangeable(model: ModelSignature, widths: Widths) -> Iterator[Finding]:
-    pairs = interchangeable_pairs(widths)
-    if pairs:
-        said = "; ".join(f"{first} and {second} are both {widths[first]} wide" for first, second in pairs)
-        yield INPUTS_INTERCHANGEABLE.at(model.path, "/graph/input", pairs=said, accepted=len(accepted_orders(widths)))
-
-
-def _check_whole_frames(model: ModelSignature, index: int, view: BundleView) -> Iterator[Finding]:
-    entry, frame = model.inputs[index], 6 * (view.bone_count or 0)
+    if entry.width is not None and expected is not None and entry.width != expected:
+        missing = entry.width - expected
+        action = f"pad it with {missing} zeros" if missing > 0 else f"cut off the last {-missing} numbers"
+        yield INPUT_WIDTH_DIFFERS, {"found": entry.width, "expected": expected, "action": action}
     if entry.width is not None and frame and entry.width % frame:
-        values = {"index": index, "name": entry.name, "found": entry.width, "frame": frame, "bones": frame // 6}
-        yield HISTORY_WIDTH_NOT_WHOLE.at(model.path, ("graph", "input", index), **values)
+        yield HISTORY_WIDTH_NOT_WHOLE, {"found": entry.width, "frame": frame, "bones": frame // 6}
 
 
 def _expected_widths(view: BundleView, length: int | None) -> dict[str, int | None]:
@@ -211,18 +181,20 @@ def _expected_widths(view: BundleView, length: int | None) -> dict[str, int | No
     }
 
 
-def _check_output(model: ModelSignature, view: BundleView | None) -> Iterator[Finding]:
+def _check_output(subject: Subject) -> Iterator[Finding]:
+    """Yield what keeps the engine from using the output."""
+    model, view = _of_the_engine(subject), subject.view
     if not model.outputs:
         yield OUTPUT_MISSING.at(model.path, "/graph/output")
         return
-    output, pointer = model.outputs[0], json_pointer("graph", "output", 0)
+    output, place = model.outputs[0], ("graph", "output", 0)
     if output.dtype != "float32":
-        yield OUTPUT_DTYPE_DIFFERS.at(model.path, pointer, name=output.name, found=output.dtype)
+        yield OUTPUT_DTYPE_DIFFERS.at(model.path, place, name=output.name, found=output.dtype)
     if output.width is None:
-        yield OUTPUT_WIDTH_DYNAMIC.at(model.path, pointer, name=output.name, shape=_shape(output))
+        yield OUTPUT_WIDTH_DYNAMIC.at(model.path, place, name=output.name, shape=_shape(output))
     elif view is not None and view.output is not None and output.width != view.output.width:
         values = {"name": output.name, "found": output.width, "expected": view.output.width}
-        yield OUTPUT_WIDTH_DIFFERS.at(model.path, pointer, **values)
+        yield OUTPUT_WIDTH_DIFFERS.at(model.path, place, **values)
     if len(model.outputs) > 1:
         names = listed([entry.name for entry in model.outputs])
         yield SEVERAL_OUTPUTS.at(model.path, "/graph/output", found=len(model.outputs), names=names)
@@ -230,3 +202,6 @@ def _check_output(model: ModelSignature, view: BundleView | None) -> Iterator[Fi
 
 def _shape(entry: TensorSignature) -> str:
     return f"[{', '.join('?' if axis is None else str(axis) for axis in entry.shape)}]"
+
+
+FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.POSITIONS), on_subject(_check_inputs, _check_output))

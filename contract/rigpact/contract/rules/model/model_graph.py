@@ -11,7 +11,7 @@ from rigpact.contract.model.edges import clamps
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature
 from rigpact.contract.rules.family import Family, Need, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import first_in
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
 """onnxruntime promises opset 7 and later; 18 is what the contract's exporter writes and the deployed engine runs."""
@@ -141,24 +141,15 @@ FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), check_g
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
-    for check_part in (
-        _check_opset,
-        _check_batch_axes,
-        _check_training_mode,
-        _check_clamps,
-        _check_precision,
-    ):
+    for check_part in (_check_opset, _check_batch_axes, _check_training_mode, _check_clamps, _check_precision):
         yield from check_part(graph)
     for rule, is_meant in _BY_OPERATOR:
-        # One finding for each operator, at its first node
-        meant = [node for node in graph.nodes if is_meant(graph, node)]
-        firsts: dict[tuple[str, str], Node] = {}
-        for node in meant:
-            firsts.setdefault((node.domain, node.op), node)
-        for (domain, op), first in firsts.items():
-            count = sum((node.domain, node.op) == (domain, op) for node in meant)
-            values = {"op": op, "domain": domain, "more": and_more(count - 1, "nodes")}
-            yield rule.at(graph.path, first.pointer, **values)
+        meant: dict[tuple[str, str], list[Node]] = {}
+        for node in (each for each in graph.nodes if is_meant(graph, each)):
+            meant.setdefault((node.domain, node.op), []).append(node)
+        for (domain, op), nodes in meant.items():
+            for first, more in first_in(nodes, "nodes"):
+                yield rule.at(graph.path, first.pointer, op=op, domain=domain, more=more)
 
 
 def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
@@ -167,10 +158,9 @@ def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
         yield OPSET_MISSING.at(graph.path, "/opset_import")
     elif found < OLDEST_OPSET:
         yield OPSET_TOO_OLD.at(graph.path, "/opset_import", found=found, limit=OLDEST_OPSET)
-    elif found < NEWEST_OPSET:
-        yield OPSET_NOT_THE_CONTRACTS.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
-    elif found > NEWEST_OPSET:
-        yield OPSET_TOO_NEW.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
+    elif found != NEWEST_OPSET:
+        rule = OPSET_NOT_THE_CONTRACTS if found < NEWEST_OPSET else OPSET_TOO_NEW
+        yield rule.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
 
 
 def _check_batch_axes(graph: ModelGraph) -> Iterator[Finding]:
@@ -256,8 +246,7 @@ def _check_precision(graph: ModelGraph) -> Iterator[Finding]:
             dtype = _CAST_TO.get(int(node.attributes.get("to", 0)), "")
             places.setdefault(dtype, []).append((node.pointer, "a Cast"))
     for dtype, rule in (("float64", DOUBLE_PRECISION), ("float16", HALF_PRECISION), ("bfloat16", HALF_PRECISION)):
-        for pointer, what in places.get(dtype, [])[:1]:
-            more = and_more(len(places[dtype]) - 1, "places")
+        for (pointer, what), more in first_in(places.get(dtype, []), "places"):
             yield rule.at(graph.path, pointer, what=what, dtype=dtype, more=more)
 
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import INPUTS
-from rigpact.contract.model.graph import ESCAPES, MISSING, External, ModelGraph, Weight
-from rigpact.contract.rules.family import Family, Need, rules_in
-from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.wording import and_more, listed
+from rigpact.contract.model.graph import ESCAPES, MISSING, ModelGraph, Weight
+from rigpact.contract.rules.family import Family, Need, on_graphs, rules_in
+from rigpact.contract.rules.wording import and_more, first_in, listed
 
 LARGEST_BYTES = 2**31 - 1
 """The largest protobuf message, and so the largest ONNX file."""
@@ -98,16 +97,6 @@ _HANDS_ON = frozenset({
 """The operators that put an infinity among other numbers, and compute nothing from it but its sum with a finite one."""
 
 
-def check_weights(subject: Subject) -> Iterator[Finding]:
-    """Yield what is wrong with the weights of a graph."""
-    for graph in (model.graph for model in subject.models if model.graph is not None):
-        for check_part in (_check_numbers, _check_places, _check_size, _check_use, _check_names):
-            yield from check_part(graph)
-
-
-FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), check_weights)
-
-
 def _check_numbers(graph: ModelGraph) -> Iterator[Finding]:
     for weight in graph.weights:
         bad = weight.not_finite
@@ -148,36 +137,28 @@ def _check_places(graph: ModelGraph) -> Iterator[Finding]:
     for weight in graph.weights:
         if weight.external is None:
             continue
-        if weight.external.problem:
-            yield _misplaced(graph, weight, weight.external)
+        values = {"weight": weight.name, "location": weight.external.location}
+        if weight.external.problem == ESCAPES:
+            yield EXTERNAL_ESCAPES.at(graph.path, weight.pointer, **values)
+        elif weight.external.problem:
+            found = "not there" if weight.external.problem == MISSING else "too short"
+            yield EXTERNAL_MISSING.at(graph.path, weight.pointer, found=found, **values)
         else:
             sound.setdefault(weight.external.location, []).append(weight)
     for location, weights in sound.items():
         megabytes = sum(weight.bytes for weight in weights) / 1e6
-        values = {"count": len(weights), "megabytes": megabytes, "location": location}
-        yield EXTERNAL_WEIGHTS.at(graph.path, weights[0].pointer, **values)
-
-
-def _misplaced(graph: ModelGraph, weight: Weight, external: External) -> Finding:
-    values = {"weight": weight.name, "location": external.location}
-    if external.problem == ESCAPES:
-        return EXTERNAL_ESCAPES.at(graph.path, weight.pointer, **values)
-    found = "not there" if external.problem == MISSING else "too short"
-    return EXTERNAL_MISSING.at(graph.path, weight.pointer, **values, found=found)
-
-
-def _check_size(graph: ModelGraph) -> Iterator[Finding]:
-    found = sum(weight.bytes for weight in graph.weights)
-    if found > LARGEST_BYTES:
-        yield TOO_LARGE.at(graph.path, "/graph/initializer", found=found, limit=LARGEST_BYTES)
+        said = {"count": len(weights), "megabytes": megabytes, "location": location}
+        yield EXTERNAL_WEIGHTS.at(graph.path, weights[0].pointer, **said)
+    found_bytes = sum(weight.bytes for weight in graph.weights)
+    if found_bytes > LARGEST_BYTES:
+        yield TOO_LARGE.at(graph.path, "/graph/initializer", found=found_bytes, limit=LARGEST_BYTES)
 
 
 def _check_use(graph: ModelGraph) -> Iterator[Finding]:
     read = {name for node in graph.nodes for name in (*node.inputs, *node.captured)}
     unused = [w for w in graph.weights if w.name not in read and w.name not in {entry.name for entry in graph.outputs}]
-    large = [weight for weight in unused if weight.shape]  # constant folding leaves unused scalars
-    for weight in large[:1]:
-        more = and_more(len(large) - 1, "weights")
+    # constant folding leaves unused scalars
+    for weight, more in first_in([weight for weight in unused if weight.shape], "weights"):
         yield WEIGHT_UNUSED.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight), more=more)
 
 
@@ -196,3 +177,7 @@ def _check_names(graph: ModelGraph) -> Iterator[Finding]:
 
 def _shape(weight: Weight) -> str:
     return " × ".join(map(str, weight.shape)) or "a single number"
+
+
+_CHECKS = (_check_numbers, _check_places, _check_use, _check_names)
+FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), on_graphs(*_CHECKS))

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.clips.clip_features import clip_features, scaled_speeds
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import teacher_rows
-from rigpact.contract.rules.teacher.teacher_rows import InputClamp, clamp_of
-from rigpact.contract.rules.views.bundle import BundleView, NamedArray, is_finite_float32, json_to_names, member
-from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.wording import and_more, first_of, json_value
-from rigpact.contract.statistics import STD_FLOOR, FloatArray
+from rigpact.contract.rules.teacher.teacher_rows import InputClamp
+from rigpact.contract.rules.views.bundle import BundleView, json_to_names, member, need
+from rigpact.contract.rules.views.clip import ClipView, clip_features, scaled_speeds
+from rigpact.contract.rules.wording import at_first, first_unlike, json_value
+from rigpact.contract.statistics import STD_FLOOR
 
 CLIP_BONES_DIFFER = Rule.titled(
     "RP900 error clip-bones-differ",
@@ -72,92 +70,75 @@ _MOVED = 1e-2
 """On a channel that hardly varies, deviations count only if the value itself differs by 0.6 degrees, or 1 cm."""
 _SCALES = 3.0
 """Beyond three scales tanh leaves a hundredth of a change."""
+_SKELETON = ("meta", "skeleton")
 
 
 def check_across(subject: Subject) -> Iterator[Finding]:
     """Yield where a clip and the bundle disagree about the character, the space, or the range of the data."""
-    if subject.view is not None:
-        for clip in subject.clips:
-            yield from _check_clip(clip, subject.view, clamp_of(subject, "state"))
+    bundle, clamp = need(subject.view), teacher_rows.clamp_of(subject, "state")
+    for clip in subject.clips:
+        yield from findings_of(_CHECKS, clip, bundle, clamp)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.BUNDLE), check_across)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.BUNDLE), on_subject(check_across))
 
 
-def _check_clip(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:
-    yield from _check_bones(clip, bundle)
+def _check_bones(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:
+    names, expected = clip.bone_names, json_to_names(bundle.meta.get("bone_names")) or ()
+    for index, more in first_unlike(names, expected, "bones differ"):
+        values = {"index": index, "found": names[index], "expected": expected[index]}
+        yield CLIP_BONES_DIFFER.at(clip.path, (*_SKELETON, "bone_names", index), more=more, **values)
+        return
+    ours, theirs = need(clip.skeleton), need(bundle.skeleton)
+    need(ours, when=len(ours.names) == len(theirs.names))
+    for bone, more in first_unlike(ours.parents, theirs.parents, "bones"):
+        values = {"bone": clip.bone(bone), "found": ours.parents[bone], "expected": theirs.parents[bone]}
+        yield CLIP_PARENTS_DIFFER.at(clip.path, (*_SKELETON, "parents", bone), more=more, **values)
+    apart = np.linalg.norm(ours.offsets_m.astype(np.float64) - theirs.offsets_m, axis=-1)
+    values, place = {"bone": clip.bone, "apart_mm": 1000 * apart}, (*_SKELETON, "ref_local_offsets_m", ...)
+    yield from at_first(CLIP_OFFSETS_DIFFER, clip.path, place, apart > _OFFSET_M, "bones", "bone", **values)
+
+
+def _check_declarations(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:
     for path in _SHARED_DECLARATIONS:
-        found, expected = member(clip.document.data, "meta", *path), member(bundle.meta, *path)
+        found, expected = member(clip.root, "meta", *path), member(bundle.meta, *path)
         if found is not None and expected is not None and found != expected:
             values = {"key": ".".join(path), "found": _shown(found), "expected": _shown(expected)}
             yield CLIP_DECLARES_OTHERWISE.at(clip.path, ("meta", *path), **values)
-    yield from _check_range(clip, bundle, clamp)
-    yield from _check_saturation(clip, bundle)
 
 
 def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str | list) else json_value(value)
 
 
-def _check_bones(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
-    names, expected = clip.bone_names, json_to_names(bundle.meta.get("bone_names")) or ()
-    different = [index for index, pair in enumerate(zip(names, expected, strict=False)) if pair[0] != pair[1]]
-    path = ("meta", "skeleton")
-    if different:
-        index, more = different[0], and_more(len(different) - 1, "bones differ")
-        values = {"index": index, "found": names[index], "expected": expected[index]}
-        yield CLIP_BONES_DIFFER.at(clip.path, (*path, "bone_names", index), more=more, **values)
-        return
-    ours, theirs = clip.skeleton, bundle.skeleton
-    if ours is None or theirs is None or len(ours.names) != len(theirs.names):
-        return
-    moved = [bone for bone, pair in enumerate(zip(ours.parents, theirs.parents, strict=True)) if pair[0] != pair[1]]
-    if moved:
-        bone, more = moved[0], and_more(len(moved) - 1, "bones")
-        values = {"bone": clip.bone(bone), "found": ours.parents[bone], "expected": theirs.parents[bone]}
-        yield CLIP_PARENTS_DIFFER.at(clip.path, (*path, "parents", bone), more=more, **values)
-    apart = np.linalg.norm(ours.offsets_m.astype(np.float64) - theirs.offsets_m, axis=-1)
-    for (bone,), more in first_of(apart > _OFFSET_M, "bones"):
-        values = {"bone": clip.bone(bone), "apart_mm": 1000 * float(apart[bone])}
-        yield CLIP_OFFSETS_DIFFER.at(clip.path, (*path, "ref_local_offsets_m", bone), more=more, **values)
-
-
 def _check_range(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:
-    mean, std = bundle.statistic("MuX", bundle.state), bundle.statistic("StdX", bundle.state)
+    mean, std = bundle.finite("MuX", bundle.state), bundle.finite("StdX", bundle.state).values
     features = clip_features(clip, bundle)
-    if features is None or mean is None or std is None:
-        return
-    if not is_finite_float32(mean.values) or not is_finite_float32(std.values):
-        return
     off = np.abs(features.mean(axis=0) - mean.values)  # NaN where the clip has no such channel
-    sigma = off / np.maximum(np.abs(std.values), STD_FLOOR)
+    sigma = off / np.maximum(np.abs(std), STD_FLOOR)
     far = np.isfinite(sigma) & (sigma > _SIGMAS) & (off > _MOVED)
     if far.any():
         index = int(np.argmax(np.where(far, sigma, 0)))
         values = {"where": mean.where(index), "found": float(features[:, index].mean()), "sigma": float(sigma[index])}
-        values |= {"mean": mean.values[index], "std": std.values[index], "count": int(far.sum()), "limit": _SIGMAS}
+        values |= {"mean": mean.values[index], "std": std[index], "count": int(far.sum()), "limit": _SIGMAS}
         yield CLIP_FAR_FROM_STATISTICS.at(clip.path, "/Frames", **values)
-    yield from _check_clipped(clip, features, mean, std, clamp)
-
-
-def _check_clipped(
-    clip: ClipView, features: FloatArray, mean: NamedArray, std: NamedArray, clamp: InputClamp
-) -> Iterator[Finding]:
-    z = (features - mean.values) / np.maximum(np.abs(std.values), STD_FLOOR)
+    z = (features - mean.values) / np.maximum(np.abs(std), STD_FLOOR)
     # near-constant channels cross the clamp by rounding; the value itself must move too
-    for (row, column), more in first_of(clamp.cuts(z) & (np.abs(features - mean.values) > _MOVED), "in this clip"):
-        values = {"array": "the state of the clip", "row": row, "column": column, "value": float(z[row, column])}
-        values |= {"where": f" ({mean.where(column)})", **asdict(clamp)}
-        yield teacher_rows.VALUE_CLIPPED.at(clip.path, ("Frames", row), more=more, **values)
+    clipped = clamp.cuts(z) & (np.abs(features - mean.values) > _MOVED)
+    shown = {"array": "the state of the clip", "value": z, "where": lambda _, column: f" ({mean.where(column)})"}
+    rule, place = teacher_rows.VALUE_CLIPPED, ("Frames", ...)
+    yield from at_first(rule, clip.path, place, clipped, "in this clip", "row column", **shown, **asdict(clamp))
 
 
-def _check_saturation(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
+def _check_saturation(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:
     for array, key, scaled in scaled_speeds(clip, bundle):
         medians = np.median(np.abs(scaled), axis=0)
-        beyond = np.flatnonzero(medians > _SCALES)
-        if len(beyond):
+        beyond = int((medians > _SCALES).sum())
+        if beyond:
             index = int(medians.argmax())
             values = {"where": array.where(index), "scales": float(medians[index]), "scale": array.values[index]}
             left = float(1 / np.cosh(min(medians[index], 300.0)) ** 2)
-            pointer = json_pointer("Frames", 0, key)
-            yield SPEED_SATURATES.at(clip.path, pointer, left=left, count=len(beyond), limit=_SCALES, **values)
+            yield SPEED_SATURATES.at(clip.path, ("Frames", 0, key), left=left, count=beyond, limit=_SCALES, **values)
+
+
+_CHECKS = (_check_bones, _check_declarations, _check_range, _check_saturation)

@@ -6,16 +6,17 @@ the motion from one frame to the next. A clip without motion decides nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
+from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.rows import Rows
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
 HISTORY_UNRELATED = Rule.titled(
@@ -62,109 +63,83 @@ _MOST = 0.9
 
 @dataclass(frozen=True, eq=False)
 class _History:
-    """history: (T, H, B, 3, 3); poses: (T, B, 3, 3) of the rows."""
+    """history: (T, H, B, 3, 3); poses: (T, B, 3, 3) of the rows. nearest: closer than this an entry is a pose, radians."""
 
-    array: str
-    pointer: str
+    path: Path
+    place: tuple[str, ...]
     history: FloatArray
     poses: FloatArray
-
-    @property
-    def length(self) -> int:
-        """Entries of a history."""
-        return int(self.history.shape[1])
-
-    @cached_property
-    def step_rad(self) -> float:
-        """The mean rotation of a bone from one row to the next."""
-        return float(_apart(self.poses[1:], self.poses[:-1]).mean())
+    nearest: float
 
     def share(self, entry: int, lag: int) -> float:
         """In what part of the rows (those past the start) an entry is the pose `lag` rows later."""
-        count = len(self.poses)
-        rows = np.arange(self.length, count)
-        rows = rows[(rows + lag >= 0) & (rows + lag < count)]
-        if not len(rows):
-            return 0.0
+        rows = np.arange(self.history.shape[1], len(self.poses))
+        rows = rows[(rows + lag >= 0) & (rows + lag < len(self.poses))]
         apart = _apart(self.history[rows, entry], self.poses[rows + lag])
-        return float((apart < self.nearest).mean())
+        return float((apart < self.nearest).mean()) if len(rows) else 0.0
 
-    @property
-    def nearest(self) -> float:
-        """Closer than this an entry is a pose."""
-        return _PART_OF_A_STEP * self.step_rad
+    def finding(self, rule: Rule, *row: int, **values: Any) -> Finding:
+        """Make a finding about the history, or about a row of it."""
+        return rule.at(self.path, (*self.place, *row), array=".".join(self.place), **values)
+
+    def start_said(self) -> dict[str, str]:
+        """The convention that fills what stands before the clip with its second pose, if this one does."""
+        is_second = _apart(self.history[0], self.poses[1][None]) < self.nearest
+        return {"pose_history_start": "first_target"} if is_second.all() else {}
 
 
 def _apart(a: FloatArray, b: FloatArray) -> FloatArray:
-    angles: FloatArray = rotation_angle_rad(a @ transposed(b)).mean(axis=-1)
-    return angles
+    return np.asarray(rotation_angle_rad(a @ transposed(b)).mean(axis=-1))
 
 
 def check_history(rows: Rows) -> Iterator[Finding]:
     """Yield what is wrong with the pose history of a teacher file."""
-    frames, poses, path = rows.history, rows.poses, rows.aux_path("pose_hist_norm")
-    if frames is None or poses is None or len(frames) != len(poses) or frames.shape[1] + 2 > len(poses):
-        return
-    history = _History(".".join(path), json_pointer(*path), frames, poses)
-    if frames.shape[2:] != poses.shape[1:] or history.step_rad < _STILL_RAD:
-        return
-    newest = history.length - 1
-    if history.share(newest, 0) >= _MOST:
-        yield from _check_start(rows, history)
-    else:
-        yield from _check_order(rows, history)
+    frames, poses = rows.history, rows.poses
+    need(frames, when=len(frames) == len(poses) >= frames.shape[1] + 2 and frames.shape[2:] == poses.shape[1:])
+    step_rad = float(_apart(poses[1:], poses[:-1]).mean())
+    nearest = _PART_OF_A_STEP * need(step_rad, when=step_rad >= _STILL_RAD)
+    history = _History(rows.path, rows.aux_path("pose_hist_norm"), frames, poses, nearest)
+    newest = frames.shape[1] - 1
+    yield from _check_start(history) if history.share(newest, 0) >= _MOST else _check_order(history, newest)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS, Need.BUNDLE), on_rows(check_history))
 
 
-def _check_order(rows: Rows, history: _History) -> Iterator[Finding]:
-    newest = history.length - 1
-    if newest and history.share(0, 0) >= _MOST and history.share(newest, -newest) >= _MOST:
-        share = min(history.share(0, 0), history.share(newest, -newest))
-        says = {"pose_history_order": "newest_first"}
-        yield HISTORY_REVERSED.at(rows.path, history.pointer, array=history.array, last=newest, share=share, says=says)
+def _check_order(history: _History, newest: int) -> Iterator[Finding]:
+    turned = min(history.share(0, 0), history.share(newest, -newest))
+    if newest and turned >= _MOST:
+        yield history.finding(HISTORY_REVERSED, last=newest, share=turned, says={"pose_history_order": "newest_first"})
         return
     lags = {lag: history.share(newest, lag) for lag in (-1, 1, -2, 2)}
     lag = max(lags, key=lambda candidate: lags[candidate])
     if lags[lag] < _MOST:
-        nearest = [_apart(history.history[row, newest][None], history.poses).min() for row in range(len(history.poses))]
-        angle = float(np.degrees(np.mean(nearest)))
-        yield HISTORY_UNRELATED.at(rows.path, history.pointer, array=history.array, angle_deg=angle)
+        nearest = [_apart(entry[None], history.poses).min() for entry in history.history[:, newest]]
+        yield history.finding(HISTORY_UNRELATED, angle_deg=float(np.degrees(np.mean(nearest))))
         return
     says = {"pose_history_phase": "excludes_current"} if lag == -1 else {}
-    yield HISTORY_PHASE.at(rows.path, history.pointer, array=history.array, lag=lag, share=lags[lag], says=says)
+    yield history.finding(HISTORY_PHASE, lag=lag, share=lags[lag], says=says)
     if lag == 1:
-        yield from _check_target(rows, history)
+        yield from _check_target(history)
 
 
-def _check_start(rows: Rows, history: _History) -> Iterator[Finding]:
-    yield from _check_target(rows, history)
-    for row in range(min(history.length, len(history.poses))):
-        for entry in range(history.length - 1 - row):
-            apart = float(_apart(history.history[row, entry][None], history.poses[:1])[0])
-            if apart > history.nearest:
-                values = {"array": history.array, "row": row, "entry": entry, "angle_deg": np.degrees(apart)}
-                values["says"] = _start_said(history)
-                yield HISTORY_START.at(rows.path, f"{history.pointer}/{row}", **values)
-                return
+def _check_start(history: _History) -> Iterator[Finding]:
+    yield from _check_target(history)
+    length = history.history.shape[1]
+    for row in range(min(length, len(history.poses))):
+        apart = _apart(history.history[row], history.poses[:1])[: length - 1 - row]
+        for (entry,), _ in first_of(apart > history.nearest, ""):
+            values = {"row": row, "entry": entry, "angle_deg": np.degrees(apart[entry]), "says": history.start_said()}
+            yield history.finding(HISTORY_START, row, **values)
+            return
 
 
-def _start_said(history: _History) -> dict[str, str]:
-    """The convention that fills what stands before the clip with its second pose, if this one does."""
-    is_second = _apart(history.history[0], history.poses[1][None]) < history.nearest
-    return {"pose_history_start": "first_target"} if is_second.all() else {}
-
-
-def _check_target(rows: Rows, history: _History) -> Iterator[Finding]:
+def _check_target(history: _History) -> Iterator[Finding]:
     """The newest entry is the next pose, and the next pose is not the current one."""
-    newest, poses = history.history[:-1, -1], history.poses
+    newest, poses, nearest = history.history[:-1, -1], history.poses, history.nearest
     target, current, step = _apart(newest, poses[1:]), _apart(newest, poses[:-1]), _apart(poses[1:], poses[:-1])
-    bad = np.flatnonzero((target < history.nearest) & (current > history.nearest) & (step > history.nearest))
-    if len(bad):
-        row = int(bad[0])
-        says = _start_said(history) if bad[-1] < history.length else {}
-        values = {"array": history.array, "row": row, "angle_deg": np.degrees(target[row]), "says": says}
-        more = and_more(len(bad) - 1, "rows")
-        step_deg = float(np.degrees(step[row]))
-        yield HISTORY_HOLDS_TARGET.at(rows.path, f"{history.pointer}/{row}", step_deg=step_deg, more=more, **values)
+    bad = (target < nearest) & (current > nearest) & (step > nearest)
+    for (row,), more in first_of(bad, "rows"):
+        says = history.start_said() if np.flatnonzero(bad)[-1] < history.history.shape[1] else {}
+        values = {"angle_deg": np.degrees(target[row]), "step_deg": float(np.degrees(step[row])), "says": says}
+        yield history.finding(HISTORY_HOLDS_TARGET, row, row=row, more=more, **values)

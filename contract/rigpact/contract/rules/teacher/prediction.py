@@ -1,4 +1,4 @@
-"""RP620, RP630-RP639: what the numbers of a teacher prediction mean."""
+"""RP620, RP630-RP639: what the numbers of a teacher prediction mean: poses, residuals, poses that were never normalised."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,26 +8,20 @@ import numpy as np
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import (
+    identity_rot6d,
+    rot6d_defect,
+    rot6d_to_matrix,
     rotation_angle_rad,
     rotation_vector,
     transposed,
 )
-from rigpact.contract.rules.family import Family, Need, on_rows, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_rows, rules_in
 from rigpact.contract.rules.teacher.teacher_rows import not_poses
-from rigpact.contract.rules.teacher.y_norm import (
-    SAME_DEG,
-    UNIT_ROUNDOFF,
-    denorm_rounding,
-    mean_miss_deg,
-    readings,
-    y_statistics,
-)
-from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.views.bundle import BundleView, known, member, need
 from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
-from rigpact.contract.rules.wording import first_of
+from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 
 Y_RAW_DIFFERS = Rule.titled(
@@ -99,6 +93,9 @@ NOT_POSES = (PREDICTION_HOLDS_RESIDUAL, PREDICTION_NOT_NORMALISED)
 """Of a prediction with such a finding, `y_norm` read as the contract says is no pose: nobody draws one."""
 SAY_NOTHING = (*NOT_POSES, COMPOSED_WITH_TARGET)
 """Of a prediction with such a finding, the distance from the next pose says nothing of its network."""
+UNIT_ROUNDOFF = 2.0**-24
+SAME_DEG = 1e-3
+"""Two poses that agree to this came from the same numbers: float32 rounding is 1e-5 degrees, and no network is so exact."""
 _STILL_DEG = 0.01
 """A teacher that moves less in a frame is at rest, and its steps cannot be judged."""
 _LARGEST_SLOPE = 1.2
@@ -112,6 +109,69 @@ _DIAGNOSTIC = 0.01
 """Diagnostics are means of float32 numbers, averaged in batches: a percent."""
 
 
+def y_statistics(bundle: BundleView, width: int) -> tuple[FloatArray, FloatArray]:
+    """MuY and StdY; `Unread` if they cannot be read, or are of another width."""
+    mean, std = (bundle.finite(key, bundle.output).values for key in ("MuY", "StdY"))
+    return need(mean, when=len(mean) == width), std
+
+
+def denorm_rounding(scaled: FloatArray, mean: FloatArray) -> FloatArray:
+    """How far y_norm·std + mean may be from its exact value when float32 computed it; scaled is y_norm·std.
+
+    Two roundings, of the product and of the sum: at most 2u(|y·s| + |m|), u = 2^-24. Twice that, because y_norm and std
+    may each have been rounded once more on their way into the file.
+    """
+    return np.asarray(4 * UNIT_ROUNDOFF * (np.abs(scaled) + np.abs(mean)))
+
+
+def mean_miss_deg(found: FloatArray, expected: FloatArray) -> float:
+    """The mean angle between two arrays of rotations."""
+    return float(np.degrees(rotation_angle_rad(found @ transposed(expected)).mean()))
+
+
+@dataclass(frozen=True)
+class Readings:
+    """How far each reading of `y_norm` misses the next teacher pose on average, in degrees."""
+
+    residual_deg: float
+    pose_deg: float
+    raw_deg: float
+
+    @property
+    def holds_poses_as_they_are(self) -> bool:
+        """Whether the rows are poses that were never normalised."""
+        return self.raw_deg < min(self.residual_deg, self.pose_deg)
+
+    @property
+    def holds_residuals(self) -> bool:
+        """Whether the rows are the network's residuals."""
+        return not self.holds_poses_as_they_are and self.residual_deg < self.pose_deg
+
+
+def readings(rows: Rows) -> Readings:
+    """The readings of `y_norm`; `Unread` where they cannot be told, or where the rows are exactly those of recorded poses."""
+    poses, y_norm, output = rows.poses, rows.file.rows_at(Y_NORM), need(rows.bundle.output)
+    need(poses, when=2 <= len(poses) == len(y_norm))
+    mean, std = y_statistics(rows.bundle, y_norm.shape[1])
+    channels, bones, columns = (
+        need(output, when=ROTATIONS in output)[ROTATIONS].range,
+        poses.shape[1],
+        rows.bundle.columns,
+    )
+    # all rows but the last, which has no next teacher pose in the file
+    recorded, steps = (values[:-1, channels] for values in (y_norm, y_norm * std))
+    need(steps, when=steps.shape[1] == 6 * bones)
+    recorded, steps, means = (each.reshape(-1, bones, 6) for each in (recorded, steps, mean[channels]))
+    # Recorded poses are columns of rotations up to the rounding of their recording: each number is within that of the
+    # denormalisation of a component of a unit vector, so a length or a product of two columns is within 6 times the
+    # largest of them (three components, each twice); encoding rounds once more.
+    rounding = float(denorm_rounding(steps, means).max()) + UNIT_ROUNDOFF
+    need(steps, when=float(rot6d_defect(steps + means).max()) > 6 * rounding)
+    delta = rot6d_to_matrix(steps + identity_rot6d(columns), columns)
+    pose, raw = (rot6d_to_matrix(six, columns) for six in (steps + means, recorded))
+    return Readings(*(mean_miss_deg(found, poses[1:]) for found in (delta @ poses[:-1], pose, raw)))
+
+
 def is_worse_than_copying(error_deg: float, copied_deg: float) -> bool:
     """Whether a network that does nothing would score better: mean errors against the next pose, of it and of the last pose."""
     return error_deg > copied_deg > _STILL_DEG
@@ -119,60 +179,35 @@ def is_worse_than_copying(error_deg: float, copied_deg: float) -> bool:
 
 def check_prediction(rows: Rows) -> Iterator[Finding]:
     """Yield where a prediction's numbers contradict each other, the bundle's statistics or the teacher's rows."""
-    if rows.file.document.kind is not Kind.TEACHER_PREDICTION:
-        return
-    yield from _check_y_raw(rows)
-    misread = list(_check_meaning(rows))
-    yield from misread
-    if not misread:
-        yield from _check_columns(rows)
-        poses, following, predicted = rows.poses, rows.next_poses, rows.predicted
-        if poses is None or following is None or predicted is None or not 3 <= len(poses) == len(predicted):
-            return
-        count = len(following)
-        if following.shape[1:] != predicted.shape[1:] or count > len(poses):
-            return
-        judged = _Judged(poses[:count], following, predicted[:count])
-        if judged.step_deg > _STILL_DEG:
-            yield from _check_steps(rows, judged)
-        yield from _check_diagnostics(rows, judged)
+    if rows.file.document.kind is Kind.TEACHER_PREDICTION:
+        yield from findings_of((_check_y_raw,), rows)
+        misread = list(findings_of((_check_meaning,), rows))
+        yield from misread or findings_of((_check_columns, _check_poses), rows)
 
 
 FAMILY = Family(__name__, rules_in(globals()), (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
 
 
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:
-    file, bundle = rows.file, rows.bundle
-    y_norm, y_raw = file.finite(Y_NORM), file.finite(Y_RAW)
-    if y_norm is None or y_raw is None or y_norm.shape != y_raw.shape:
-        return
-    statistics = y_statistics(bundle, y_norm.shape[1])
-    if statistics is None:
-        return
-    mean, std = statistics
+    y_norm, y_raw = rows.file.rows_at(Y_NORM), rows.file.rows_at(Y_RAW)
+    mean, std = y_statistics(rows.bundle, need(y_norm, when=y_norm.shape == y_raw.shape).shape[1])
     expected, bound = y_norm * std + mean, denorm_rounding(y_norm * std, mean)
-    for (row, column), more in first_of(np.abs(expected - y_raw) > bound, "in this array"):
-        array = bundle.statistic("MuY", bundle.output)
-        values = {"row": row, "column": column, "where": array.where(column) if array else ""}
-        values |= {"found": y_raw[row, column], "expected": expected[row, column], "bound": bound[row, column]}
-        yield Y_RAW_DIFFERS.at(file.path, (*Y_RAW, row, column), more=more, **values)
+    names = rows.bundle.finite("MuY", rows.bundle.output)
+    values = {"where": lambda _, column: names.where(column), "found": y_raw, "expected": expected, "bound": bound}
+    bad, place = np.abs(expected - y_raw) > bound, (*Y_RAW, ..., ...)
+    yield from at_first(Y_RAW_DIFFERS, rows.path, place, bad, "in this array", "row column", **values)
 
 
 def _check_meaning(rows: Rows) -> Iterator[Finding]:
     found = readings(rows)
-    if found is None:
-        return
-    pointer = json_pointer(*Y_NORM)
     if found.holds_poses_as_they_are:
-        yield PREDICTION_NOT_NORMALISED.at(rows.path, pointer, raw_deg=found.raw_deg, pose_deg=found.pose_deg)
+        yield PREDICTION_NOT_NORMALISED.at(rows.path, (*Y_NORM,), raw_deg=found.raw_deg, pose_deg=found.pose_deg)
     elif found.holds_residuals:
         values = {"residual_deg": found.residual_deg, "pose_deg": found.pose_deg}
-        yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, pointer, **values)
+        yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, (*Y_NORM,), **values)
 
 
 def _check_columns(rows: Rows) -> Iterator[Finding]:
-    if rows.predicted_columns is None:
-        return
     yield from not_poses(NOT_A_POSE, rows, rows.predicted_columns, Y_NORM)
 
 
@@ -185,15 +220,9 @@ class _Judged:
     predicted: FloatArray
 
     @cached_property
-    def step_deg(self) -> float:
-        """How far the unchanged pose misses the next one."""
-        return mean_miss_deg(self.current, self.following)
-
-    @cached_property
     def errors_deg(self) -> FloatArray:
         """The angle between predicted and next pose, (T, B)."""
-        angles: FloatArray = np.degrees(rotation_angle_rad(self.predicted @ transposed(self.following)))
-        return angles
+        return np.asarray(np.degrees(rotation_angle_rad(self.predicted @ transposed(self.following))))
 
     def slope(self) -> tuple[float, float]:
         """Least squares of predicted on true steps, as rotation vectors, and the slope's standard error by frames."""
@@ -205,58 +234,53 @@ class _Judged:
         return slope, float(np.sqrt(np.sum((products - slope * powers) ** 2))) / power
 
 
-def _check_steps(rows: Rows, judged: _Judged) -> Iterator[Finding]:
-    pointer, step, error = json_pointer(*Y_NORM), judged.step_deg, float(judged.errors_deg.mean())
-    worst = float(judged.errors_deg.max())
+def _check_poses(rows: Rows) -> Iterator[Finding]:
+    poses, following, predicted = rows.poses, rows.next_poses, rows.predicted
+    need(poses, when=3 <= len(poses) == len(predicted) and following.shape[1:] == predicted.shape[1:])
+    count = need(len(following), when=len(following) <= len(poses))
+    judged = _Judged(poses[:count], following, predicted[:count])
+    step_deg = mean_miss_deg(judged.current, following)
+    if step_deg > _STILL_DEG:
+        yield from _check_steps(rows, judged, step_deg)
+    yield from _check_diagnostics(rows, judged)
+
+
+def _check_steps(rows: Rows, judged: _Judged, step: float) -> Iterator[Finding]:
+    place, error, worst = (*Y_NORM,), float(judged.errors_deg.mean()), float(judged.errors_deg.max())
     if worst < SAME_DEG:
-        yield EQUALS_TARGET.at(rows.path, pointer, worst_deg=worst, step_deg=step)
+        yield EQUALS_TARGET.at(rows.path, place, worst_deg=worst, step_deg=step)
         return
     if float(np.ptp(judged.predicted, axis=0).max()) < UNIT_ROUNDOFF:
-        yield PREDICTION_FROZEN.at(rows.path, pointer, count=len(judged.predicted), step_deg=step)
+        yield PREDICTION_FROZEN.at(rows.path, place, count=len(judged.predicted), step_deg=step)
         return
     slope, spread = judged.slope()
     if slope > max(_LARGEST_SLOPE, 1 + _SPREADS * spread):
-        yield COMPOSED_WITH_TARGET.at(rows.path, pointer, slope=slope, spread=spread, error_deg=error)
+        yield COMPOSED_WITH_TARGET.at(rows.path, place, slope=slope, spread=spread, error_deg=error)
     if is_worse_than_copying(error, step):
-        yield WORSE_THAN_COPYING.at(rows.path, pointer, model_deg=error, copy_deg=step)
+        yield WORSE_THAN_COPYING.at(rows.path, place, model_deg=error, copy_deg=step)
 
 
 def _check_diagnostics(rows: Rows, judged: _Judged) -> Iterator[Finding]:
     """Compare the file's own diagnostics with its rows; the target of the last row may be absent."""
-    unknown = 1 - len(judged.following) / len(rows.poses if rows.poses is not None else judged.following)
-    errors = judged.errors_deg
-    found = member(rows.file.document.data, "diagnostics", "GeoDeg")
-    expected = float(errors.mean())
+    unknown, errors = 1 - len(judged.following) / len(rows.poses), judged.errors_deg
     clamped = float(np.maximum(errors, _ACOS_FLOOR_DEG).mean())
-    slack = clamped - expected + _DIAGNOSTIC * clamped + 2 * unknown * float(errors.mean(axis=1).max())
-    if _is_number(found) and abs(found - expected) > slack:
-        values = {"key": "GeoDeg", "found": float(found), "expected": expected, "slack": slack}
-        yield DIAGNOSTICS_DIFFER.at(rows.path, "/diagnostics/GeoDeg", **values)
-    squares = _squared_errors(rows, judged)
-    found = member(rows.file.document.data, "diagnostics", "MSEnormY")
-    if squares is not None and _is_number(found):
+    slack = clamped - float(errors.mean()) + _DIAGNOSTIC * clamped + 2 * unknown * float(errors.mean(axis=1).max())
+    told = {"GeoDeg": (float(errors.mean()), slack)}
+    squares = known(lambda: _squared_errors(rows, len(judged.following)))
+    if squares is not None:
         expected = float(squares.mean())
-        slack = _DIAGNOSTIC * expected + 2 * unknown * float(squares.max())
-        if abs(found - expected) > slack:
-            values = {"key": "MSEnormY", "found": float(found), "expected": expected, "slack": slack}
-            yield DIAGNOSTICS_DIFFER.at(rows.path, "/diagnostics/MSEnormY", **values)
+        told["MSEnormY"] = expected, _DIAGNOSTIC * expected + 2 * unknown * float(squares.max())
+    for key, (expected, slack) in told.items():
+        found = member(rows.file.root, "diagnostics", key)
+        if type(found) in (int, float) and np.isfinite(found) and abs(found - expected) > slack:
+            values = {"key": key, "found": float(found), "expected": expected, "slack": slack}
+            yield DIAGNOSTICS_DIFFER.at(rows.path, ("diagnostics", key), **values)
 
 
-def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and bool(np.isfinite(value))  # type: ignore[call-overload]
-
-
-def _squared_errors(rows: Rows, judged: _Judged) -> FloatArray | None:
-    """Mean squared error of each row in units of StdY, (T,), rotations only; None if the output holds more."""
-    std = rows.bundle.statistic("StdY", rows.bundle.output)
-    targets = rows.target_columns if rows.target_columns is not None else rows.columns
-    said, output = rows.predicted_columns, rows.bundle.output
-    if std is None or targets is None or said is None or output is None or len(std.values) != output[ROTATIONS].size:
-        return None
-    scale = rows.bundle.rotations_of(std.values, output)
-    if scale is None or not (np.abs(scale) > 0).all():
-        return None
-    count = len(judged.following)
-    following = targets if rows.target_columns is not None else targets[1:]
-    squares: FloatArray = (((said[:count] - following) / scale) ** 2).mean(axis=(1, 2))
-    return squares
+def _squared_errors(rows: Rows, count: int) -> FloatArray:
+    """Mean squared error of each row in units of StdY, (T,), rotations only; `Unread` if the output holds more."""
+    output, std = need(rows.bundle.output), need(rows.bundle.statistic("StdY", rows.bundle.output))
+    scale = rows.bundle.rotations_of(need(std, when=len(std.values) == output[ROTATIONS].size).values, output)
+    following = rows.columns[1:] if rows.target_columns is None else rows.target_columns
+    need(scale, when=bool((np.abs(scale) > 0).all()))
+    return np.asarray((((rows.predicted_columns[:count] - following) / scale) ** 2).mean(axis=(1, 2)))

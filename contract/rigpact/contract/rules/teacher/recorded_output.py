@@ -6,7 +6,9 @@ network: composed onto the poses of its rows, it gives the poses that other file
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +16,12 @@ from numpy.typing import NDArray
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.teacher.y_norm import SAME_DEG, readings
-from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.teacher.prediction import SAME_DEG, readings
+from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.rows import Y_NORM, Rows
-from rigpact.contract.rules.wording import first_of, listed
+from rigpact.contract.rules.wording import at_first, listed
 from rigpact.contract.statistics import FloatArray
 
 MODE_AGAINST_RECORDING = Rule.titled(
@@ -71,38 +73,37 @@ def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
             near = [key for key in file.root if isinstance(member(file.root, key, "y_norm"), list)]
             guess = f"; it stands under {near[0]!r}" if near else ""
             yield PREDICTION_ABSENT.at(file.path, "", keys=listed(keys), guess=guess)
-    outputs = [rows for rows in subject.rows if _holds_residuals(rows)]
-    others = [rows for rows in subject.rows if rows.predicted is not None and rows not in outputs]
-    for rows in outputs:
-        yield from _check_mode(rows)
-    for output, poses in product(outputs, others):
-        # The same rows in the same order agree, whether composed with the current pose or, by mistake, with the target
-        turns, before, recorded = _turns(output), output.poses, poses.predicted
-        if turns is None or before is None or recorded is None or not _same_states(output, poses):
-            continue
-        count = len(turns)
-        if count < _FEWEST or not len(before) == len(recorded) == count or turns.shape[1:] != recorded.shape[1:]:
-            continue
-        pair = _Pair(output, poses, turns, (before, np.concatenate([before[1:], before[-1:]])), recorded)
-        in_other_order = [] if 2 * pair.agreeing() >= count else list(_in_other_order(pair))
-        yield from in_other_order
-        if not in_other_order and pair.is_of_one_network:
-            yield from _check_closely(pair)
+    found = [(rows, known(partial(readings, rows))) for rows in subject.rows]
+    outputs = [(rows, said) for rows, said in found if said is not None and said.holds_residuals]
+    for rows, said in outputs:
+        if rows.bundle.output_mode == "absolute":
+            values = {"recording": rows.path.name, "residual_deg": said.residual_deg, "pose_deg": said.pose_deg}
+            yield MODE_AGAINST_RECORDING.at(rows.bundle.path, ("meta", "rot6d_spec", "output_mode"), **values)
+    others = [rows for rows, said in found if said is None or not said.holds_residuals]
+    for (output, _), poses in product(outputs, others):
+        yield from findings_of((_check_pair,), output, poses)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_recorded_outputs)
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), on_subject(check_recorded_outputs))
 
 
-def _holds_residuals(rows: Rows) -> bool:
-    found = readings(rows)
-    return found is not None and found.holds_residuals
-
-
-def _check_mode(rows: Rows) -> Iterator[Finding]:
-    found = readings(rows)
-    if found is not None and rows.bundle.output_mode == "absolute":
-        values = {"recording": rows.path.name, "residual_deg": found.residual_deg, "pose_deg": found.pose_deg}
-        yield MODE_AGAINST_RECORDING.at(rows.bundle.path, ("meta", "rot6d_spec", "output_mode"), **values)
+def _check_pair(output: Rows, poses: Rows) -> Iterator[Finding]:
+    # The same rows in the same order agree, whether composed with the current pose or, by mistake, with the target
+    turns, before, recorded = _turns(output), output.poses, poses.predicted
+    ours, theirs = output.features, poses.features
+    is_one_clip = ours.shape == theirs.shape and output.file.clip_name == poses.file.clip_name != ""
+    need(ours, when=is_one_clip and float(np.abs(ours - theirs).max()) <= _SAME_STATE)
+    count = len(turns)
+    need(turns, when=len(before) == len(recorded) == count >= _FEWEST and turns.shape[1:] == recorded.shape[1:])
+    pair = _Pair(output, poses, turns, (before, np.concatenate([before[1:], before[-1:]])), recorded)
+    in_other_order = [] if 2 * pair.agreeing() >= count else list(_in_other_order(pair))
+    yield from in_other_order
+    if not in_other_order and pair.is_of_one_network:
+        # each row may be composed with either pose; of the last row the target is not in the file
+        misses_deg = np.minimum(*(pair.misses_deg(start) for start in pair.previous))
+        values = {**pair.names, "bone": lambda _, bone: output.bundle.bone(bone), "miss_deg": misses_deg}
+        bad, place = misses_deg[:-1] > SAME_DEG, (*Y_NORM, ...)
+        yield from at_first(OUTPUT_GIVES_OTHER_POSES, output.path, place, bad, "bones and rows", "row bone", **values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,10 @@ class _Pair:
     turns: FloatArray
     previous: tuple[FloatArray, FloatArray]
     recorded: FloatArray
+
+    @property
+    def names(self) -> dict[str, Any]:
+        return {"recording": self.output.path.name, "poses": self.poses.path.name}
 
     def agreeing(self, of_output: Order = _AS_IT_IS, of_poses: Order = _AS_IT_IS) -> int:
         """How many rows agree in every bone, with the rows of one file in another order."""
@@ -138,50 +143,29 @@ class _Pair:
 
 
 def _in_other_order(pair: _Pair) -> Iterator[Finding]:
-    count = len(pair.turns)
     # Other orders of the rows, in words; rows beyond the ends are those of the other end
-    rows = np.arange(count)
+    count, rows = len(pair.turns), np.arange(len(pair.turns))
     shifts = [lag for size in range(1, _FURTHEST + 1) for lag in (size, -size)]
     for words, order in [
         ("in the reverse order", rows[::-1]),
         *((f"of the row {abs(lag)} {'later' if lag > 0 else 'earlier'}", np.roll(rows, -lag)) for lag in shifts),
     ]:
         of_output, of_poses = pair.agreeing(of_output=order), pair.agreeing(of_poses=order)
-        agreeing = max(of_output, of_poses)
-        if 2 * agreeing >= count:
+        if 2 * max(of_output, of_poses) >= count:
             spoilt = pair.output if of_output >= of_poses else pair.poses
-            values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "count": agreeing}
-            values |= {"order": words, "straight": pair.agreeing(), "limit": SAME_DEG, "total": count}
-            yield ROWS_IN_OTHER_ORDER.at(spoilt.path, (*Y_NORM,), **values)
+            values = {**pair.names, "count": max(of_output, of_poses), "order": words, "straight": pair.agreeing()}
+            yield ROWS_IN_OTHER_ORDER.at(spoilt.path, (*Y_NORM,), limit=SAME_DEG, total=count, **values)
             return
 
 
-def _check_closely(pair: _Pair) -> Iterator[Finding]:
-    """Each row may be composed with either pose; of the last row the target is not in the file."""
-    misses_deg = np.minimum(*(pair.misses_deg(start) for start in pair.previous))
-    for (row, bone), more in first_of(misses_deg[:-1] > SAME_DEG, "bones and rows"):
-        values = {"recording": pair.output.path.name, "poses": pair.poses.path.name, "row": row}
-        values |= {"bone": pair.output.bundle.bone(bone), "miss_deg": float(misses_deg[row, bone])}
-        yield OUTPUT_GIVES_OTHER_POSES.at(pair.output.path, (*Y_NORM, row), more=more, **values)
-
-
-def _turns(rows: Rows) -> FloatArray | None:
+def _turns(rows: Rows) -> FloatArray:
     """The rotations that the rows turn each bone by, read as residuals, (T, B, 3, 3)."""
-    y_norm, std = rows.file.finite(Y_NORM), rows.bundle.statistic("StdY", rows.bundle.output)
-    if y_norm is None or std is None or rows.bundle.output is None or y_norm.shape[1] != len(std.values):
-        return None
-    six = rows.bundle.rotations_of(y_norm * std.values, rows.bundle.output)
-    return None if six is None else rot6d_to_matrix(six + identity_rot6d(rows.bundle.columns), rows.bundle.columns)
-
-
-def _same_states(output: Rows, poses: Rows) -> bool:
-    ours, theirs = output.features, poses.features
-    if ours is None or theirs is None or ours.shape != theirs.shape or not output.file.clip_name:
-        return False
-    return output.file.clip_name == poses.file.clip_name and float(np.abs(ours - theirs).max()) <= _SAME_STATE
+    y_norm, std = rows.file.rows_at(Y_NORM), need(rows.bundle.statistic("StdY", rows.bundle.output))
+    need(y_norm, when=y_norm.shape[1] == len(std.values))
+    six, columns = rows.bundle.rotations_of(y_norm * std.values, std.layout), rows.bundle.columns
+    return rot6d_to_matrix(six + identity_rot6d(columns), columns)
 
 
 def _angles_deg(found: FloatArray, expected: FloatArray) -> FloatArray:
     """The angle of each bone and row, (T, B)."""
-    angles: FloatArray = np.degrees(rotation_angle_rad(found @ transposed(expected)))
-    return angles
+    return np.asarray(np.degrees(rotation_angle_rad(found @ transposed(expected))))

@@ -1,22 +1,19 @@
 """RP906-RP909, RP911: the rows of teacher files against the clip that they were made from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONDITION_WIDTH
-from rigpact.contract.rules.clips.clip_features import clip_features, condition_of
-from rigpact.contract.rules.clips.feet import contact_scores
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.bundle import NamedArray, member
-from rigpact.contract.rules.views.clip import ClipView
+from rigpact.contract.rules.views.bundle import known, member, need
+from rigpact.contract.rules.views.clip import ClipView, clip_features, condition_of
 from rigpact.contract.rules.views.rows import COND, STATE, Rows, lagged
-from rigpact.contract.rules.wording import and_more, first_of
+from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
 
 STATE_ROWS_DIFFER = Rule.titled(
@@ -58,138 +55,90 @@ _CONDITION = 1e-4
 """Four decimals of a direction or a speed."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """The rows of a teacher file and the clip that they were made from."""
-
-    rows: Rows
-    clip: ClipView
-
-    @property
-    def name(self) -> str:
-        """The clip's file name."""
-        return self.clip.path.name
-
-    @cached_property
-    def expected_condition(self) -> FloatArray | None:
-        """The condition of every frame of the clip."""
-        return condition_of(self.clip)
-
-
 def check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
     """Yield where rows are not of the clip that they name."""
     by_name = {clip.path.stem: clip for clip in subject.clips}
-    for file in subject.rows:
-        clip = by_name.get(file.file.clip_name)
-        if clip is not None:
-            pair = _Pair(file, clip)
-            for check in (_check_count, _check_state_rows, _check_condition_rows, _check_contact_rows):
-                yield from check(pair)
+    for rows in subject.rows:
+        if rows.file.clip_name in by_name:
+            checks = (_check_count, _check_state_rows, _check_condition_rows, _check_contact_rows)
+            yield from findings_of(checks, rows, by_name[rows.file.clip_name])
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.ROWS, Need.BUNDLE), check_rows_of_clips)
+FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.ROWS, Need.BUNDLE), on_subject(check_rows_of_clips))
 
 
-def _check_count(pair: _Pair) -> Iterator[Finding]:
-    rows, frames = pair.rows.file.rows.get(STATE), len(pair.clip.frames)
-    if rows is not None and len(rows) != frames - 1:
-        values = {"found": len(rows), "frames": frames, "clip": pair.name, "expected": frames - 1}
-        yield PAIRS_NOT_OF_CLIP.at(pair.rows.path, (*STATE,), **values)
+def _check_count(rows: Rows, clip: ClipView) -> Iterator[Finding]:
+    found, frames = len(need(rows.file.rows.get(STATE))), len(clip.frames)
+    if found != frames - 1:
+        values = {"found": found, "frames": frames, "clip": clip.path.name, "expected": frames - 1}
+        yield PAIRS_NOT_OF_CLIP.at(rows.path, (*STATE,), **values)
 
 
-def _check_state_rows(pair: _Pair) -> Iterator[Finding]:
-    found, frames = pair.rows.features, clip_features(pair.clip, pair.rows.bundle)
-    mean = pair.rows.bundle.statistic("MuX", pair.rows.bundle.state)
-    if found is None or frames is None or mean is None or len(frames) < 2:
-        return
-    wrong = _rows_off(found, frames, 0)
-    if not wrong.any():
-        return
-    row, column = (int(index) for index in np.argwhere(wrong)[0])
+def _check_state_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
+    found, frames = rows.features, clip_features(clip, rows.bundle)
+    mean = rows.bundle.finite("MuX", rows.bundle.state)
+    wrong = _rows_off(found, need(frames, when=len(frames) > 1), 0)
     lags = [lag for lag in (1, -1) if not _rows_off(found, frames, lag)[1:-1].any()]
-    guess = f": they are those of frame t{lags[0]:+d}" if lags else _slices_guess(wrong, mean)
-    values = {"row": row, "clip": pair.name, "where": mean.where(column), "found": float(found[row, column])}
-    more = and_more(int(wrong.sum()) - 1, "numbers")
-    expected = float(frames[row, column])
-    pointer = json_pointer(*STATE, row, column)
-    yield STATE_ROWS_DIFFER.at(pair.rows.path, pointer, expected=expected, more=more, guess=guess, **values)
+    bad = [entry.name for entry in mean.layout if wrong[:, entry.range].any()]
+    guess = f": they are those of frame t{lags[0]:+d}" if lags else f" (all in {bad[0]})" if len(bad) == 1 else ""
+    values: dict[str, Any] = {"clip": clip.path.name, "found": found, "expected": frames, "guess": guess}
+    values |= {"where": lambda _, column: mean.where(column)}
+    place = (*STATE, ..., ...)
+    yield from at_first(STATE_ROWS_DIFFER, rows.path, place, wrong, "numbers", "row column", **values)
 
 
-def _rows_off(found: FloatArray, frames: FloatArray, lag: int) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _rows_off(found: FloatArray, frames: FloatArray, lag: int) -> NDArray[np.bool_]:
     count = min(len(found), len(frames))
     shifted = frames[np.clip(np.arange(count) + lag, 0, len(frames) - 1)]
-    slack = _FEATURE * np.maximum(1.0, np.abs(shifted))
-    off: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = np.abs(found[:count] - shifted) > slack  # NaN is unknown
-    return off
+    return np.asarray(np.abs(found[:count] - shifted) > _FEATURE * np.maximum(1.0, np.abs(shifted)))  # NaN is unknown
 
 
-def _slices_guess(wrong: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], mean: NamedArray) -> str:
-    bad = [entry.name for entry in mean.layout if wrong[:, entry.range].any()]
-    return f" (all in {bad[0]})" if len(bad) == 1 else ""
-
-
-def _check_condition_rows(pair: _Pair) -> Iterator[Finding]:
-    found, expected = pair.rows.file.finite(COND), pair.expected_condition
-    if found is None or expected is None or found.shape[1] != CONDITION_WIDTH or len(expected) < 2:
-        return
-    worst = {lag: _furthest(*lagged(found, expected, lag)) for lag in {0, 1, *pair.rows.condition_lags}}
+def _check_condition_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
+    found, expected = rows.file.rows_at(COND), condition_of(clip)
+    need(found, when=found.shape[1] == CONDITION_WIDTH and len(expected) > 1)
+    worst = {lag: _furthest(*lagged(found, expected, lag)) for lag in {0, 1, *rows.condition_lags}}
     if min(worst.values()) <= _CONDITION:
-        yield from _check_alignment(pair, worst)
+        yield from _check_alignment(rows, clip, worst)
         return
     count = min(len(found), len(expected) - 1)
-    off = np.abs(found[:count] - expected[:count])
-    row, column = (int(index) for index in np.argwhere(off > _CONDITION)[0])
-    what = "action bit" if column < 4 else "direction" if column < 6 else "speed in m/s"
-    more = and_more(int((off > _CONDITION).sum()) - 1, "numbers")
-    values = {"row": row, "column": column, "found": float(found[row, column]), "clip": pair.name, "what": what}
-    guess = _condition_guess(pair, found[:count], expected[:count])
-    pointer = json_pointer(*COND, row, column)
-    number = float(expected[row, column])
-    yield CONDITION_ROWS_DIFFER.at(pair.rows.path, pointer, expected=number, more=more, guess=guess, **values)
+    found, expected, trajectory = found[:count], expected[:count], known(lambda: condition_of(clip, "trajectory"))
+    readings = {"they follow TrajectoryDir": trajectory[:count] if trajectory is not None else None}
+    readings["the direction is negated"] = expected * [1, 1, 1, 1, -1, -1, 1]
+    readings["the speed is in cm/s"] = expected * [1, 1, 1, 1, 1, 1, 100]
+    fits = (words for words, row in readings.items() if row is not None and np.abs(found - row).max() <= _CONDITION)
+    values = {"found": found, "expected": expected, "clip": clip.path.name, "guess": next((f": {w}" for w in fits), "")}
+    values |= {"what": lambda _, c: "action bit" if c < 4 else "direction" if c < 6 else "speed in m/s"}
+    bad, place = np.abs(found - expected) > _CONDITION, (*COND, ..., ...)
+    yield from at_first(CONDITION_ROWS_DIFFER, rows.path, place, bad, "numbers", "row column", **values)
 
 
 def _furthest(found: FloatArray, expected: FloatArray) -> float:
     return float(np.abs(found - expected).max()) if found.size else 0.0
 
 
-def _condition_guess(pair: _Pair, found: FloatArray, expected: FloatArray) -> str:
-    trajectory = condition_of(pair.clip, direction="trajectory")
-    readings = {"they follow TrajectoryDir": trajectory[: len(found)] if trajectory is not None else None}
-    readings["the direction is negated"] = expected * [1, 1, 1, 1, -1, -1, 1]
-    readings["the speed is in cm/s"] = expected * [1, 1, 1, 1, 1, 1, 100]
-    fits = (words for words, rows in readings.items() if rows is not None and np.abs(found - rows).max() <= _CONDITION)
-    return next((f": {words}" for words in fits), "")
-
-
-def _check_alignment(pair: _Pair, worst: dict[int, float]) -> Iterator[Finding]:
+def _check_alignment(rows: Rows, clip: ClipView, worst: dict[int, float]) -> Iterator[Finding]:
     """The declared offset counts frames from the state's: 0 with match_x, 1 with match_y, the target's frame."""
-    spec = member(pair.rows.bundle.meta, "alignment", "cond_to_y")
+    spec = member(rows.bundle.meta, "alignment", "cond_to_y")
     mode, offset = member(spec, "mode"), member(spec, "offset")
     if type(offset) is not int or offset not in worst:
         return
     found = min(worst, key=lambda lag: worst[lag])
     if worst[offset] > _CONDITION:
-        values = {"mode": repr(mode), "offset": offset, "declared": _frame(offset), "clip": pair.name}
+        values = {"mode": repr(mode), "offset": offset, "declared": _frame(offset), "clip": clip.path.name}
         values |= {"found": _frame(found), "near": worst[found], "far": worst[offset]}
-        yield CONDITION_ALIGNMENT_DIFFERS.at(pair.rows.path, (*COND,), **values)
+        yield CONDITION_ALIGNMENT_DIFFERS.at(rows.path, (*COND,), **values)
 
 
 def _frame(lag: int) -> str:
     return f"frame t{lag:+d}" if lag else "frame t"
 
 
-def _check_contact_rows(pair: _Pair) -> Iterator[Finding]:
-    found, scores = pair.rows.aux("contacts"), contact_scores(pair.clip)
-    if found is None or scores is None or found.shape[1] != 2:
-        return
-    count = min(len(found), len(scores))
-    found, scores = found[:count], scores[:count]
-    for (row,), more in first_of(np.abs(found - scores).max(axis=1) > _FEATURE, "rows"):
-        swapped = np.abs(found - scores[:, ::-1]).max() <= _FEATURE
-        shown = {
-            name: [float(f"{value:.4g}") for value in rows[row]]
-            for name, rows in (("found", found), ("expected", scores))
-        }
-        guess = ": left and right are swapped" if swapped else ""
-        pointer = json_pointer(*pair.rows.aux_path("contacts"), row)
-        yield CONTACT_ROWS_DIFFER.at(pair.rows.path, pointer, row=row, clip=pair.name, more=more, guess=guess, **shown)
+def _check_contact_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
+    contacts, scores = rows.aux("contacts"), clip.feet("soft_contact_score")
+    count = min(len(need(contacts, when=contacts.shape[1] == 2)), len(scores))
+    found, expected = contacts[:count], scores[:count]
+    swapped = np.abs(found - expected[:, ::-1]).max(initial=0.0) <= _FEATURE
+    values: dict[str, Any] = {"found": lambda row: short(found[row]), "expected": lambda row: short(expected[row])}
+    values |= {"clip": clip.path.name, "guess": ": left and right are swapped" if swapped else ""}
+    bad, place = np.abs(found - expected).max(axis=1) > _FEATURE, (*rows.aux_path("contacts"), ...)
+    yield from at_first(CONTACT_ROWS_DIFFER, rows.path, place, bad, "rows", "row", **values)

@@ -1,7 +1,4 @@
-"""RP600-RP629: teacher batches and predictions: shapes, and whether they belong to the bundle.
-
-prediction.py judges what the numbers of a prediction mean.
-"""
+"""RP600-RP606, RP610: teacher batches and predictions: shapes, and whether they belong to the bundle."""
 
 from collections.abc import Iterator
 
@@ -9,12 +6,12 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member
+from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
 from rigpact.contract.rules.views.clip import same_rate
-from rigpact.contract.rules.views.rows import ARRAYS, TeacherView
-from rigpact.contract.rules.wording import and_more
+from rigpact.contract.rules.views.rows import ARRAYS, STATE, TeacherView
+from rigpact.contract.rules.wording import at_first, first_in
 
 ROW_COUNT_DIFFERS = Rule.titled(
     "RP600 error teacher-row-count-differs",
@@ -65,37 +62,14 @@ AUX_INPUTS_AT_ROOT = Rule.titled(
 def check_teachers(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with the shapes of each teacher batch or prediction, alone and against the bundle."""
     for file in subject.teachers:
-        yield from _check_row_counts(file)
-        yield from _check_row_widths(file, subject.view)
-        for path, array in file.arrays.items():
-            with np.errstate(over="ignore"):
-                bad = np.argwhere(~np.isfinite(array.astype(np.float32)))
-            if len(bad):
-                row, column = (int(index) for index in bad[0])
-                values = {"array": ".".join(path), "row": row, "column": column}
-                more = and_more(len(bad) - 1, "in this array")
-                yield TEACHER_VALUE_NOT_FINITE.at(file.path, (*path, row, column), more=more, **values)
-        if subject.view is not None:
-            yield from _check_dims(file, subject.view)
-            yield from _check_layouts(file, subject.view)
-            found = json_to_rate(member(file.document.data, "fps"))
-            if found is not None and not same_rate(found, subject.view.fps):
-                yield TEACHER_FPS_DIFFERS.at(file.path, "/fps", found=found, expected=subject.view.fps)
-        aux = member(file.document.data, "aux_inputs")
-        if isinstance(aux, dict) and aux and not member(file.document.data, "teacher", "aux_inputs"):
-            yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
+        checks = (_check_row_counts, _check_row_widths, _check_numbers, _check_layouts, _check_rate, _check_place)
+        yield from findings_of(checks, file, subject.view)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_teachers)
-
-
-def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
-    declared, source = member(file.document.data, "num_pairs"), "num_pairs is"
+def _check_row_counts(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
+    declared, source = member(file.root, "num_pairs"), "num_pairs is"
     if type(declared) not in (int, float):
-        states = file.rows.get(("teacher", "state_norm"))
-        if states is None:
-            return
-        declared, source = len(states), "teacher.state_norm has"
+        declared, source = len(need(file.rows.get(STATE))), "teacher.state_norm has"
     for path, rows in file.rows.items():
         if len(rows) != declared:
             values = {"array": ".".join(path), "found": len(rows), "source": source, "expected": declared}
@@ -103,21 +77,19 @@ def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
 
 
 def _check_row_widths(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
-    known = bundle_widths(bundle)
+    known_widths = bundle_widths(bundle)
     for path, dim in ARRAYS:
         rows = file.rows.get(path)
         if not rows:
             continue
-        declared = member(file.document.data, "dims", dim)
-        expected, source = known.get(dim), "the bundle says"
+        declared = member(file.root, "dims", dim)
+        expected, source = known_widths.get(dim), "the bundle says"
         if expected is None:
             is_declared = type(declared) is int
             expected, source = (declared, f"dims.{dim} is") if is_declared else (len(rows[0]), "row 0 has")
-        wrong = [index for index, row in enumerate(rows) if len(row) != expected]
-        if wrong:
-            values = {"array": ".".join(path), "row": wrong[0], "found": len(rows[wrong[0]]), "source": source}
-            values |= {"expected": expected, "more": and_more(len(wrong) - 1, "rows")}
-            yield ROW_WIDTH_DIFFERS.at(file.path, (*path, wrong[0]), **values)
+        for row, more in first_in([place for place, each in enumerate(rows) if len(each) != expected], "rows"):
+            values = {"array": ".".join(path), "row": row, "found": len(rows[row]), "source": source}
+            yield ROW_WIDTH_DIFFERS.at(file.path, (*path, row), expected=expected, more=more, **values)
 
 
 def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
@@ -128,19 +100,22 @@ def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
     return widths | ({"angvel": 3 * bundle.bone_count} if bundle.bone_count else {})
 
 
-def _check_dims(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
-    for key, expected in bundle_widths(bundle).items():
-        found = member(file.document.data, "dims", key)
+def _check_numbers(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
+    for path, array in file.arrays.items():
+        bad, values = ~np.isfinite(to_float32(array)), {"array": ".".join(path)}
+        yield from at_first(
+            TEACHER_VALUE_NOT_FINITE, file.path, (*path, ..., ...), bad, "in this array", "row column", **values
+        )
+
+
+def _check_layouts(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
+    for key, expected in bundle_widths(need(bundle)).items():
+        found = member(file.root, "dims", key)
         if type(found) is int and found != expected:
             yield DIMS_DIFFER.at(file.path, ("dims", key), key=key, found=found, expected=expected)
-
-
-def _check_layouts(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
-    for side, layout in (("state", bundle.state), ("output", bundle.output)):
-        declared = member(file.document.data, "layouts", side)
-        if not isinstance(declared, dict) or layout is None:
-            continue
-        what = _difference(json_to_layout(declared), layout)
+    for side, layout in (("state", need(bundle).state), ("output", need(bundle).output)):
+        declared = member(file.root, "layouts", side)
+        what = _difference(json_to_layout(declared), layout) if isinstance(declared, dict) and layout else ""
         if what:
             yield LAYOUT_DIFFERS.at(file.path, ("layouts", side), side=side, what=what)
 
@@ -155,3 +130,18 @@ def _difference(found: Layout, expected: Layout) -> str:
             return f"has {entry.name} at [{other.start}, {other.stop}), the bundle at [{entry.start}, {entry.stop})"
     extra = next((entry for entry in found if entry.name not in expected), None)
     return f"has a slice {extra.name} that the bundle has not" if extra else ""
+
+
+def _check_rate(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
+    found, expected = need(json_to_rate(file.root.get("fps"))), need(bundle).fps
+    if not same_rate(found, expected):
+        yield TEACHER_FPS_DIFFERS.at(file.path, "/fps", found=found, expected=expected)
+
+
+def _check_place(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
+    aux = file.root.get("aux_inputs")
+    if isinstance(aux, dict) and aux and not member(file.root, "teacher", "aux_inputs"):
+        yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
+
+
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), on_subject(check_teachers))

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,54 +13,14 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONDITION_WIDTH, INPUTS, json_to_layout
 from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.clips.angular_velocity import Motion, check_motion
-from rigpact.contract.rules.clips.clip_condition import angle_between_deg, is_one_hot
-from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.clips.clips import angle_between_deg, is_one_hot
+from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, Motion, check_motion
+from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.views.bundle import NamedArray, member, need
 from rigpact.contract.rules.views.rows import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
-from rigpact.contract.rules.wording import and_more, first_of
+from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
-
-# Between which numbers the network sees the state and the condition
-_EXPORTERS = 16.0
-"""The contract's exporter clamps state and condition to ±16."""
-
-
-@dataclass(frozen=True)
-class InputClamp:
-    """The numbers between which the network sees one input, and who cuts the others off."""
-
-    low: float
-    high: float
-    who: str
-
-    def cuts(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Where a value is cut off."""
-        found: NDArray[np.bool_] = (values < self.low) | (values > self.high)
-        return found
-
-
-def clamp_of(subject: Subject, name: str) -> InputClamp:
-    """The clamp of an input; an infinite one where the graph cuts nothing."""
-    graph = subject.graph
-    if graph is None:
-        return InputClamp(-_EXPORTERS, _EXPORTERS, "the contract's exporter clamps this input")
-    found = bound_clamps(graph).get(INPUTS.index(name))
-    if found is None:
-        return InputClamp(-np.inf, np.inf, "")
-    return InputClamp(found.low, found.high, "the graph clamps its input")
-
-
-# The six numbers of each bone, held against the columns of a rotation
-def not_poses(rule: Rule, rows: Rows, columns: FloatArray, path: tuple[str, ...]) -> Iterator[Finding]:
-    """One finding of `rule` if some of the columns, (T, B, 6), are not those of a rotation: at the first such row and bone."""
-    defects = rot6d_defect(columns)
-    for (row, bone), more in first_of(defects > 2 * UNIT_TOLERANCE, "bones and rows"):
-        values = {"row": row, "bone": rows.bundle.bone(bone), "defect": float(defects[row, bone])}
-        yield rule.at(rows.path, (*path, row), more=more, **values)
-
 
 DIMS_CONTRADICT_LAYOUTS = Rule.titled(
     "RP606 error teacher-dims-contradict-layouts",
@@ -131,6 +92,8 @@ TEACHER_ROWS_DIFFER = Rule.titled(
     why="two predictions on different inputs are compared as if only the network differed",
 )
 
+_EXPORTERS = 16.0
+"""The contract's exporter clamps state and condition to ±16."""
 _SAME_POSE_RAD = np.radians(0.05)
 """Rows written with float32 agree to 1e-5°; with four decimals and a deviation of 0.25, to 0.01°."""
 _SAME_VALUE = 1e-4
@@ -148,115 +111,112 @@ _DIRECTION_READINGS: tuple[tuple[str, Callable[[FloatArray], FloatArray]], ...] 
 )
 
 
+@dataclass(frozen=True)
+class InputClamp:
+    """The numbers between which the network sees one input, and who cuts the others off."""
+
+    low: float
+    high: float
+    who: str
+
+    def cuts(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Where a value is cut off."""
+        return np.asarray((values < self.low) | (values > self.high))
+
+
+def clamp_of(subject: Subject, name: str) -> InputClamp:
+    """The clamp of an input; an infinite one where the graph cuts nothing."""
+    if subject.graph is None:
+        return InputClamp(-_EXPORTERS, _EXPORTERS, "the contract's exporter clamps this input")
+    found = bound_clamps(subject.graph).get(INPUTS.index(name))
+    if found is None:
+        return InputClamp(-np.inf, np.inf, "")
+    return InputClamp(found.low, found.high, "the graph clamps its input")
+
+
+def not_poses(rule: Rule, rows: Rows, columns: FloatArray, path: tuple[str, ...]) -> Iterator[Finding]:
+    """One finding of `rule` if some of the columns, (T, B, 6), are not those of a rotation: at the first such row and bone."""
+    defects, bones = rot6d_defect(columns), lambda _, bone: rows.bundle.bone(bone)
+    bad = defects > 2 * UNIT_TOLERANCE
+    yield from at_first(rule, rows.path, (*path, ...), bad, "bones and rows", "row bone", bone=bones, defect=defects)
+
+
 def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
     """Yield what is wrong with rows: by themselves, under the bundle's statistics, and between files of one clip."""
     for file in subject.teachers:
-        for side, key in (("state", "Dx"), ("output", "Dy")):
-            declared, found = member(file.document.data, "layouts", side), member(file.document.data, "dims", key)
-            layout = json_to_layout(declared)
-            if layout.slices and type(found) is int and found != layout.width:
-                values = {"key": key, "found": found, "side": side, "expected": layout.width}
-                yield DIMS_CONTRADICT_LAYOUTS.at(file.path, ("dims", key), **values)
-        yield from _check_condition(file)
-        yield from _check_copies(file)
+        yield from findings_of((_check_dims, _check_condition, _check_copies), file)
     for rows in subject.rows:
         yield from _check_clipped(rows, subject)
-        yield from _check_rows(rows)
+        checks = (_check_state, _check_targets, _check_against_velocity, _check_contacts, _check_angular_velocity)
+        yield from findings_of(checks, rows)
     yield from _check_same_clip(subject.teachers)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), check_teacher_rows)
+FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), on_subject(check_teacher_rows))
 
 
-def _check_rows(rows: Rows) -> Iterator[Finding]:
-    yield from _check_state(rows)
-    yield from _check_targets(rows)
-    yield from _check_against_velocity(rows)
-    contacts = rows.aux("contacts")
-    if contacts is not None:
-        bad = np.argwhere((contacts < 0) | (contacts > 1))
-        for row, foot in bad[:1].tolist():
-            values = {"row": row, "foot": foot, "value": float(contacts[row, foot])}
-            pointer = json_pointer(*rows.aux_path("contacts"), row, foot)
-            yield CONTACT_ROW_OUT_OF_RANGE.at(rows.path, pointer, more=and_more(len(bad) - 1, "rows"), **values)
-    yield from _check_angular_velocity(rows)
+def _check_dims(file: TeacherView) -> Iterator[Finding]:
+    for side, key in (("state", "Dx"), ("output", "Dy")):
+        layout, found = json_to_layout(member(file.root, "layouts", side)), member(file.root, "dims", key)
+        if layout.slices and type(found) is int and found != layout.width:
+            values = {"key": key, "found": found, "side": side, "expected": layout.width}
+            yield DIMS_CONTRADICT_LAYOUTS.at(file.path, ("dims", key), **values)
 
 
 def _check_condition(file: TeacherView) -> Iterator[Finding]:
-    cond = file.finite(COND)
-    if cond is None or cond.shape[1] != CONDITION_WIDTH:
-        return
-    for (row,), more in first_of(~is_one_hot(cond[:, :4]), "rows"):
-        bits = [float(f"{bit:.4g}") for bit in cond[row, :4]]
-        yield COND_NOT_ONE_HOT.at(file.path, (*COND, row), row=row, bits=bits, more=more)
-    lengths = np.linalg.norm(cond[:, 4:6], axis=-1)
-    for (row,), more in first_of((np.abs(lengths - 1) > _DIRECTION_LENGTH) & (lengths > _DIRECTION_LENGTH), "rows"):
-        values = {"row": row, "x": float(cond[row, 4]), "y": float(cond[row, 5]), "length": float(lengths[row])}
-        yield COND_DIRECTION_NOT_UNIT.at(file.path, (*COND, row), more=more, **values)
+    cond, place = file.rows_at(COND), (*COND, ...)
+    bits, heading = need(cond, when=cond.shape[1] == CONDITION_WIDTH)[:, :4], cond[:, 4:6]
+    lengths = np.linalg.norm(heading, axis=-1)
+    bent = (np.abs(lengths - 1) > _DIRECTION_LENGTH) & (lengths > _DIRECTION_LENGTH)
+    mixed, shown = ~is_one_hot(bits), lambda row: short(bits[row])
+    yield from at_first(COND_NOT_ONE_HOT, file.path, place, mixed, "rows", "row", bits=shown)
+    values = {"x": cond[:, 4], "y": cond[:, 5], "length": lengths}
+    yield from at_first(COND_DIRECTION_NOT_UNIT, file.path, place, bent, "rows", "row", **values)
 
 
 def _check_copies(file: TeacherView) -> Iterator[Finding]:
     for key in AUX_DIMS:
         ours, theirs = file.arrays.get(("aux_inputs", key)), file.arrays.get(("teacher", "aux_inputs", key))
-        if ours is None or theirs is None or ours.shape != theirs.shape:
-            continue
-        different = np.argwhere(ours != theirs)
-        if len(different):
-            row = int(different[0][0])
-            values = {"key": key, "count": len(different), "total": ours.size, "row": row}
-            yield AUX_COPIES_DIFFER.at(file.path, ("aux_inputs", key, row), **values)
+        if ours is not None and theirs is not None and ours.shape == theirs.shape:
+            yield from _count_differing(AUX_COPIES_DIFFER, file, ("aux_inputs", key), ours != theirs, key=key)
+
+
+def _count_differing(
+    rule: Rule, file: TeacherView, path: tuple[str, ...], bad: NDArray[np.bool_], **values: str
+) -> Iterator[Finding]:
+    rows = np.argwhere(bad)[:, 0].tolist()
+    if rows:
+        yield rule.at(file.path, (*path, rows[0]), count=len(rows), total=bad.size, row=rows[0], **values)
 
 
 def _check_clipped(rows: Rows, subject: Subject) -> Iterator[Finding]:
+    mean = rows.bundle.statistic("MuX", rows.bundle.state)
     for path, name in ((STATE, "state"), (COND, "cond")):
-        array, clamp = rows.file.finite(path), clamp_of(subject, name)
-        if array is None:
-            continue
-        for (row, column), more in first_of(clamp.cuts(array), "in this array"):
-            mean = rows.bundle.statistic("MuX", rows.bundle.state) if path == STATE else None
-            fits = mean is not None and column < len(mean.values)
-            where = f" ({mean.where(column)})" if mean is not None and fits else ""
-            values = {"array": ".".join(path), "row": row, "column": column, "value": float(array[row, column])}
-            yield VALUE_CLIPPED.at(rows.path, (*path, row, column), where=where, more=more, **asdict(clamp), **values)
+        if rows.file.has(path):
+            array, clamp, named = rows.file.rows_at(path), clamp_of(subject, name), mean if path == STATE else None
+            where = partial(_channel, named)
+            values = {"array": ".".join(path), "value": array, "where": where, **asdict(clamp)}
+            bad, place = clamp.cuts(array), (*path, ..., ...)
+            yield from at_first(VALUE_CLIPPED, rows.path, place, bad, "in this array", "row column", **values)
+
+
+def _channel(mean: NamedArray | None, _: int, column: int) -> str:
+    return f" ({mean.where(column)})" if mean is not None and column < len(mean.values) else ""
 
 
 def _check_state(rows: Rows) -> Iterator[Finding]:
-    if rows.columns is None:
-        return
     yield from not_poses(STATE_NOT_A_POSE, rows, rows.columns, STATE)
 
 
 def _check_targets(rows: Rows) -> Iterator[Finding]:
-    if rows.target_columns is None or rows.poses is None or len(rows.target_columns) != len(rows.poses):
-        return
-    targets = rot6d_to_matrix(rows.target_columns, rows.bundle.columns)
-    angles = rotation_angle_rad(targets[:-1] @ transposed(rows.poses[1:]))
-    for (row, bone), more in first_of(angles > _SAME_POSE_RAD, "bones and rows"):
-        own = rotation_angle_rad(targets @ transposed(rows.poses))
-        guess = ": it is the row's own pose" if float(own.max()) <= _SAME_POSE_RAD else ""
-        values = {"row": row, "next": row + 1, "bone": rows.bundle.bone(bone)}
-        values |= {"angle_deg": float(np.degrees(angles[row, bone])), "guess": guess}
-        yield TARGET_NOT_NEXT.at(rows.path, (*TARGET, row), more=more, **values)
-
-
-def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
-    cond, velocity = rows.file.finite(COND), rows.root_velocity
-    if cond is None or velocity is None or len(cond) != len(velocity) or cond.shape[1] != CONDITION_WIDTH:
-        return
-    told = [_Told(lag, *lagged(cond, velocity, lag)) for lag in rows.condition_lags]
-    best = min(told, key=lambda each: int(each.wrong.sum()))
-    if not best.known.any():
-        return
-    first = max(-best.lag, 0)
-    said, shown = best.cond[best.known, 6], best.speeds[best.known]
-    if best.wrong.any():
-        place, slope = int(np.flatnonzero(best.wrong)[0]), float(np.sum(said * shown) / np.sum(shown**2))
-        guess = ": it is in cm/s" if abs(slope / 100 - 1) < _SPEED else ""
-        row, expected = first + place, float(best.speeds[place])
-        values = {"row": row, "found": float(cond[row, 6]), "expected": expected, "slope": slope}
-        yield COND_SPEED_DIFFERS.at(rows.path, (*COND, row, 6), guess=guess, **values)
-    row = first + int(np.flatnonzero(best.known)[0])
-    yield from _check_direction(rows, best.cond[best.known, 4:6], best.velocity[best.known], row)
+    columns, poses = need(rows.target_columns), rows.poses
+    targets = rot6d_to_matrix(need(columns, when=len(columns) == len(poses)), rows.bundle.columns)
+    angles = rotation_angle_rad(targets[:-1] @ transposed(poses[1:]))
+    own = float(rotation_angle_rad(targets @ transposed(poses)).max(initial=0.0))
+    values: dict[str, Any] = {"next": lambda row, _: row + 1, "bone": lambda _, bone: rows.bundle.bone(bone)}
+    values |= {"angle_deg": np.degrees(angles), "guess": ": it is the row's own pose" if own <= _SAME_POSE_RAD else ""}
+    bad, place = angles > _SAME_POSE_RAD, (*TARGET, ...)
+    yield from at_first(TARGET_NOT_NEXT, rows.path, place, bad, "bones and rows", "row bone", **values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,53 +229,59 @@ class _Told:
 
     @cached_property
     def speeds(self) -> FloatArray:
-        """The state's speed, m/s."""
-        speeds: FloatArray = np.linalg.norm(self.velocity, axis=-1)
-        return speeds
+        return np.asarray(np.linalg.norm(self.velocity, axis=-1))
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Where the state tells a speed that rounding does not change."""
-        found: NDArray[np.bool_] = np.isfinite(self.speeds) & (self.speeds > _SLOWEST_M_S)
-        return found
+        return np.asarray(np.isfinite(self.speeds) & (self.speeds > _SLOWEST_M_S))
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
         """Where the condition says another speed."""
-        found: NDArray[np.bool_] = self.known & (np.abs(self.cond[:, 6] - self.speeds) > _SPEED * self.speeds)
-        return found
+        return np.asarray(self.known & (np.abs(self.cond[:, 6] - self.speeds) > _SPEED * self.speeds))
 
 
-def _check_direction(rows: Rows, said: FloatArray, shown: FloatArray, row: int) -> Iterator[Finding]:
-    angle = float(np.median(angle_between_deg(said, shown)))
-    if angle <= _NEXT_DIRECTION_DEG:
+def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
+    cond, velocity = rows.file.rows_at(COND), rows.root_velocity
+    need(cond, when=len(cond) == len(velocity) and cond.shape[1] == CONDITION_WIDTH)
+    told = [_Told(lag, *lagged(cond, velocity, lag)) for lag in rows.condition_lags]
+    best = min(told, key=lambda each: int(each.wrong.sum()))
+    if not best.known.any():
         return
-    fits = (
-        words for words, turned in _DIRECTION_READINGS if float(np.median(angle_between_deg(said, turned(shown)))) < 1.0
-    )
-    guess = "".join(f": {words}" for words in list(fits)[:1])
-    yield COND_DIRECTION_DIFFERS.at(rows.path, (*COND, row, 4), angle_deg=angle, count=len(said), guess=guess)
+    first, said, shown = max(-best.lag, 0), best.cond[best.known], best.velocity[best.known]
+    if best.wrong.any():
+        place, speeds = int(np.flatnonzero(best.wrong)[0]), best.speeds[best.known]
+        slope = float(np.sum(said[:, 6] * speeds) / np.sum(speeds**2))
+        guess = ": it is in cm/s" if abs(slope / 100 - 1) < _SPEED else ""
+        row, values = first + place, {"expected": float(best.speeds[place]), "slope": slope, "guess": guess}
+        yield COND_SPEED_DIFFERS.at(rows.path, (*COND, row, 6), row=row, found=float(cond[row, 6]), **values)
+    angle = float(np.median(angle_between_deg(said[:, 4:6], shown)))
+    if angle > _NEXT_DIRECTION_DEG:
+        readings = ((words, angle_between_deg(said[:, 4:6], turned(shown))) for words, turned in _DIRECTION_READINGS)
+        guess = next((f": {words}" for words, angles in readings if float(np.median(angles)) < 1.0), "")
+        row = first + int(np.flatnonzero(best.known)[0])
+        yield COND_DIRECTION_DIFFERS.at(rows.path, (*COND, row, 4), angle_deg=angle, count=len(said), guess=guess)
+
+
+def _check_contacts(rows: Rows) -> Iterator[Finding]:
+    contacts, place = rows.aux("contacts"), (*rows.aux_path("contacts"), ..., ...)
+    bad = (contacts < 0) | (contacts > 1)
+    yield from at_first(CONTACT_ROW_OUT_OF_RANGE, rows.path, place, bad, "rows", "row foot", value=contacts)
 
 
 def _check_angular_velocity(rows: Rows) -> Iterator[Finding]:
-    raw, poses, path = rows.angular_velocity, rows.poses, rows.aux_path("angvel_norm")
-    if raw is None or poses is None or raw[0].shape != poses.shape[:3]:
-        return
-    values, usable = raw
-    motion = Motion(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable)
-    yield from check_motion(motion)
+    (values, usable), poses, path = rows.angular_velocity, rows.poses, rows.aux_path("angvel_norm")
+    need(values, when=values.shape == poses.shape[:3])
+    yield from check_motion(Motion(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable))
 
 
 def _check_same_clip(files: Sequence[TeacherView]) -> Iterator[Finding]:
     first: dict[str, TeacherView] = {}
     for file in files:
-        name = file.clip_name
-        other = first.setdefault(name, file)
+        name, other = file.clip_name, first.setdefault(file.clip_name, file)
         for path in (STATE, COND) if name and other is not file else ():
-            ours, theirs = file.finite(path), other.finite(path)
-            if ours is not None and theirs is not None and ours.shape == theirs.shape:
-                different = np.argwhere(np.abs(ours - theirs) > _SAME_VALUE)
-                if len(different):
-                    values = {"array": ".".join(path), "clip": name, "other": other.path.name, "total": ours.size}
-                    values |= {"count": len(different), "row": int(different[0][0])}
-                    yield TEACHER_ROWS_DIFFER.at(file.path, (*path, int(different[0][0])), **values)
+            if file.has(path) and other.has(path) and file.arrays[path].shape == other.arrays[path].shape:
+                apart = np.abs(file.arrays[path] - other.arrays[path]) > _SAME_VALUE
+                values = {"array": ".".join(path), "clip": name, "other": other.path.name}
+                yield from _count_differing(TEACHER_ROWS_DIFFER, file, path, apart, **values)

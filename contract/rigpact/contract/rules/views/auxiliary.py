@@ -11,6 +11,9 @@ from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, FileVi
 
 POSE_HISTORY_KEYS = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
 ANGVEL_KEYS = ("MuAngVel", "StdAngVel")
+SCALE_KEYS = {
+    "PoseHist": "tanh_scales_pose_hist", "AngVel": "tanh_scales_angvel", "PoseTarget": "tanh_scales_pose_target"
+}  # fmt: skip
 TARGET_KEYS = ("tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget")
 
 

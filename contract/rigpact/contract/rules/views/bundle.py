@@ -4,11 +4,11 @@ Rules run on broken files too. structure.py reports a part that cannot be read; 
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,36 @@ from rigpact.contract.rules.wording import and_more, is_beyond_float64
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray, frozen_float32
 
+T = TypeVar("T")
 DEFAULT_FPS = 60.0
 """What the engine assumes when the bundle has no root `fps`."""
 POSE_HISTORY = "PoseHistory"
 _CHANNELS_PER_BONE = {ROTATIONS: 6, POSE_HISTORY: 6, ANGULAR_VELOCITIES: 3}
+
+
+class Unread(Exception):
+    """A part is not there in readable form. Another rule says so, and a rule that reads it judges nothing."""
+
+
+def need(value: T | None, *, when: bool = True) -> T:
+    """Return a part that a rule reads; `Unread` without it, and without what the rule also needs."""
+    if value is None or not when:
+        raise Unread
+    return value
+
+
+def known(read: Callable[[], T]) -> T | None:
+    """What is read; None where it is `Unread`."""
+    try:
+        return read()
+    except Unread:
+        return None
+
+
+def to_float32(values: FloatArray) -> NDArray[np.float32]:
+    """Numbers in float32, as both sides hold them; infinite beyond its range."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def json_to_numbers(value: Any) -> FloatArray | None:
@@ -101,8 +127,7 @@ class NamedArray:
     @property
     def float32(self) -> NDArray[np.float32]:
         """The numbers in float32, as both sides hold them."""
-        with np.errstate(over="ignore"):
-            return self.values.astype(np.float32)
+        return to_float32(self.values)
 
     def where(self, index: int) -> str:
         """Name a channel: 'BoneRotations6D, spine_01'."""
@@ -175,6 +200,11 @@ class FileView:
             return None
         return NamedArray(self.path, key, values, layout, self.bone_names)
 
+    def finite(self, key: str, layout: Layout | None) -> NamedArray:
+        """A statistic that rules compute with; `Unread` where it cannot be read, or is not finite in float32."""
+        array = need(self.statistic(key, layout))
+        return need(array, when=is_finite_float32(array.values))
+
 
 @dataclass(frozen=True, eq=False)
 class BundleView(FileView):
@@ -229,29 +259,25 @@ class BundleView(FileView):
         return skeleton if skeleton is not None and len(skeleton.names) == self.bone_count else None
 
     @cached_property
-    def mean_pose(self) -> FloatArray | None:
-        """The pose that the state's means decode to, (B, 3, 3); None if they cannot be read."""
+    def mean_pose(self) -> FloatArray:
+        """The pose that the state's means decode to, (B, 3, 3)."""
         return self._mean_pose("MuX", self.state)
 
     @cached_property
-    def mean_output_pose(self) -> FloatArray | None:
-        """The rotations that the output's means decode to, (B, 3, 3); None if they cannot be read."""
+    def mean_output_pose(self) -> FloatArray:
+        """The rotations that the output's means decode to, (B, 3, 3)."""
         return self._mean_pose("MuY", self.output)
 
-    def _mean_pose(self, key: str, layout: Layout | None) -> FloatArray | None:
-        array = self.statistic(key, layout)
-        if array is None or not is_finite_float32(array.values):
-            return None
-        channels = self.rotations_of(array.values, array.layout)
-        return None if channels is None else rot6d_to_matrix(channels, self.columns)
+    def _mean_pose(self, key: str, layout: Layout | None) -> FloatArray:
+        array = self.finite(key, layout)
+        return rot6d_to_matrix(self.rotations_of(array.values, array.layout), self.columns)
 
-    def rotations_of(self, values: FloatArray, layout: Layout) -> FloatArray | None:
-        """The six numbers of each bone, (..., B, 6), from vectors of a layout; None without a usable slice."""
-        if ROTATIONS not in layout or not self.bone_count:
-            return None
-        channels = values[..., layout[ROTATIONS].range]
-        sizes = (*values.shape[:-1], self.bone_count, 6)
-        return channels.reshape(sizes) if channels.size == np.prod(sizes) else None
+    def rotations_of(self, values: FloatArray, layout: Layout | None) -> FloatArray:
+        """The six numbers of each bone, (..., B, 6), from vectors of a layout; `Unread` without a usable slice."""
+        bones, slices = need(self.bone_count, when=bool(self.bone_count)), need(layout)
+        channels = values[..., need(slices, when=ROTATIONS in slices)[ROTATIONS].range]
+        sizes = (*values.shape[:-1], bones, 6)
+        return need(channels, when=channels.size == np.prod(sizes)).reshape(sizes)
 
     @cached_property
     def output_mode(self) -> str:

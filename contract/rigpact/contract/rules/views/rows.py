@@ -1,7 +1,7 @@
 """The rows of a teacher file, turned back into poses, velocities and history.
 
-This module holds no rules; teacher_rows.py, history.py, prediction.py and rows_of_clip.py share it. All numbers are float64,
-and a value is None where the file or the statistics do not allow it.
+This module holds no rules; those of teacher/ share it. All numbers are float64, and a value that the file or the statistics
+do not allow is `Unread`.
 """
 
 from dataclasses import dataclass
@@ -18,26 +18,29 @@ from rigpact.contract.rules.views.auxiliary import Auxiliary
 from rigpact.contract.rules.views.bundle import (
     BundleView,
     FileView,
-    NamedArray,
+    Unread,
     is_finite_float32,
     json_to_array,
     json_to_rate,
+    known,
     member,
-    one_slice,
+    need,
 )
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR, FloatArray
 
 AUX_DIMS = {"contacts": "contacts", "angvel_norm": "angvel", "pose_hist_norm": "pose_hist"}
+STATE, TARGET, COND = ("teacher", "state_norm"), ("teacher", "target_norm"), ("teacher", "cond")
+Y_NORM, Y_RAW = ("prediction", "y_norm"), ("prediction", "y_raw")
 ARRAYS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("teacher", "state_norm"), "Dx"),
-    (("teacher", "cond"), "Dc"),
-    (("teacher", "target_norm"), "Dy"),
-    (("prediction", "y_norm"), "Dy"),
-    (("prediction", "y_raw"), "Dy"),
+    *((STATE, "Dx"), (COND, "Dc"), (TARGET, "Dy"), (Y_NORM, "Dy"), (Y_RAW, "Dy")),
     *((("aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
     *((("teacher", "aux_inputs", key), dim) for key, dim in AUX_DIMS.items()),
 )
 """Every array of rows, and the entry of `dims` that is its width."""
+_SATURATED = 0.999
+"""tanh is flat here: atanh enlarges the rounding of z to a hundredth of the value."""
+_INSIDE_TANH = 1 - 1e-6
+"""Where the engine clamps before atanh."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +50,17 @@ class TeacherView(FileView):
     @property
     def clip_name(self) -> str:
         """The name of the clip that the rows were made from; empty if the file does not say it."""
-        name = self.document.data.get("clip")
+        name = self.root.get("clip")
         return PurePosixPath(name.replace("\\", "/")).stem if isinstance(name, str) else ""
 
     @cached_property
     def rows(self) -> dict[tuple[str, ...], list[list[Any]]]:
         """Every array of rows that is there, by its path."""
-        found = {path: member(self.document.data, *path) for path, _ in ARRAYS}
-        return {
-            path: value
-            for path, value in found.items()
-            if isinstance(value, list) and all(type(row) is list for row in value)
+        found = {path: member(self.root, *path) for path, _ in ARRAYS}
+        are_rows = {
+            path: isinstance(value, list) and all(type(row) is list for row in value) for path, value in found.items()
         }
+        return {path: value for path, value in found.items() if are_rows[path]}
 
     @cached_property
     def arrays(self) -> dict[tuple[str, ...], FloatArray]:
@@ -66,18 +68,13 @@ class TeacherView(FileView):
         read = {path: json_to_array(rows) for path, rows in self.rows.items()}
         return {path: array for path, array in read.items() if array is not None and array.ndim == 2}
 
-    def finite(self, path: tuple[str, ...]) -> FloatArray | None:
-        """One of `arrays`; None if it is not there or not finite."""
-        array = self.arrays.get(path)
-        return array if array is not None and is_finite_float32(array) else None
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Whether one of `arrays` is there and finite."""
+        return path in self.arrays and is_finite_float32(self.arrays[path])
 
-
-_SATURATED = 0.999
-"""tanh is flat here: atanh enlarges the rounding of z to a hundredth of the value."""
-_INSIDE_TANH = 1 - 1e-6
-"""Where the engine clamps before atanh."""
-STATE, TARGET, COND = ("teacher", "state_norm"), ("teacher", "target_norm"), ("teacher", "cond")
-Y_NORM, Y_RAW = ("prediction", "y_norm"), ("prediction", "y_raw")
+    def rows_at(self, path: tuple[str, ...]) -> FloatArray:
+        """One of `arrays`; `Unread` if it is not there or not finite."""
+        return need(self.arrays.get(path), when=self.has(path))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +93,7 @@ class Rows:
     @property
     def fps(self) -> float:
         """Frames a second of the rows: the file's own rate, else the bundle's."""
-        return json_to_rate(self.file.document.data.get("fps")) or self.bundle.fps
+        return json_to_rate(self.file.root.get("fps")) or self.bundle.fps
 
     @property
     def condition_lags(self) -> tuple[int, ...]:
@@ -106,121 +103,98 @@ class Rows:
         return (0, declared) if type(declared) is int and 0 < abs(declared) < count else (0,)
 
     @cached_property
-    def features(self) -> FloatArray | None:
+    def features(self) -> FloatArray:
         """State rows with the z-score undone, (T, Dx): tanh and the division by pi still stand."""
-        return self._restored(STATE, "X", self.bundle.state, floored=True)
+        return self._restored(STATE, "X", self.bundle.state)
 
-    def _restored(
-        self, path: tuple[str, ...], letter: str, layout: Layout | None, *, floored: bool
-    ) -> FloatArray | None:
-        rows = self.file.finite(path)
-        mean, std = self.bundle.statistic(f"Mu{letter}", layout), self.bundle.statistic(f"Std{letter}", layout)
-        if rows is None or mean is None or std is None or rows.shape[1] != len(mean.values) or not len(rows):
-            return None
-        if not is_finite_float32(mean.values) or not is_finite_float32(std.values):
-            return None
-        values = rows * (np.maximum(np.abs(std.values), STD_FLOOR) if floored else std.values) + mean.values
-        return values if is_finite_float32(values) else None
+    def _restored(self, path: tuple[str, ...], letter: str, layout: Layout | None) -> FloatArray:
+        rows, mean = self.file.rows_at(path), self.bundle.finite(f"Mu{letter}", layout).values
+        std = self.bundle.finite(f"Std{letter}", layout).values
+        need(rows, when=rows.shape[1] == len(mean) and len(rows) > 0)
+        values = rows * (std if path == Y_NORM else np.maximum(np.abs(std), STD_FLOOR)) + mean
+        return need(values, when=is_finite_float32(values))
+
+    def _poses(self, six: FloatArray) -> FloatArray:
+        return rot6d_to_matrix(six, self.bundle.columns)
 
     @cached_property
-    def columns(self) -> FloatArray | None:
+    def columns(self) -> FloatArray:
         """The six numbers of each bone of each state row, (T, B, 6)."""
-        return self._six(self.features, self.bundle.state)
-
-    def _six(self, values: FloatArray | None, layout: Layout | None) -> FloatArray | None:
-        return None if values is None or layout is None else self.bundle.rotations_of(values, layout)
-
-    def _poses(self, six: FloatArray | None) -> FloatArray | None:
-        return None if six is None else rot6d_to_matrix(six, self.bundle.columns)
+        return self.bundle.rotations_of(self.features, self.bundle.state)
 
     @cached_property
-    def poses(self) -> FloatArray | None:
+    def poses(self) -> FloatArray:
         """The pose of each state row, (T, B, 3, 3)."""
         return self._poses(self.columns)
 
     @cached_property
     def target_columns(self) -> FloatArray | None:
-        """The six numbers of `target_norm`, (T, B, 6)."""
-        return self._six(self._restored(TARGET, "Y", self.bundle.output, floored=True), self.bundle.output)
+        """The six numbers of `target_norm`, (T, B, 6); None where they cannot be read."""
+        output = self.bundle.output
+        return known(lambda: self.bundle.rotations_of(self._restored(TARGET, "Y", output), output))
 
     @cached_property
-    def next_poses(self) -> FloatArray | None:
+    def next_poses(self) -> FloatArray:
         """The pose that follows each row: from `target_norm`, (T, B, 3, 3), else of the next row, (T - 1, B, 3, 3)."""
-        if self.target_columns is not None:
-            return self._poses(self.target_columns)
-        return None if self.poses is None else self.poses[1:]
+        return self.poses[1:] if self.target_columns is None else self._poses(self.target_columns)
 
     @cached_property
-    def predicted_columns(self) -> FloatArray | None:
+    def predicted_columns(self) -> FloatArray:
         """The six numbers of `y_norm` read as a pose, (T, B, 6)."""
-        return self._six(self._restored(Y_NORM, "Y", self.bundle.output, floored=False), self.bundle.output)
+        output = self.bundle.output
+        return self.bundle.rotations_of(self._restored(Y_NORM, "Y", output), output)
 
     @cached_property
-    def predicted(self) -> FloatArray | None:
+    def predicted(self) -> FloatArray:
         """`y_norm` read as poses, (T, B, 3, 3)."""
         return self._poses(self.predicted_columns)
 
     @cached_property
-    def root_velocity(self) -> FloatArray | None:
+    def root_velocity(self) -> FloatArray:
         """Root velocity of each state row, (T, 2) m/s; NaN where tanh saturates."""
-        scales, layout = self.bundle.numbers("tanh_scales_rootvel"), self.bundle.state
-        if self.features is None or layout is None or scales is None or ROOT_VELOCITY not in layout:
-            return None
+        scales, layout = need(self.bundle.numbers("tanh_scales_rootvel")), need(self.bundle.state)
+        need(layout, when=ROOT_VELOCITY in layout)
         values = self.features[:, layout[ROOT_VELOCITY].range]
-        if values.shape[1] != 2 or scales.shape != (2,) or not is_finite_float32(scales):
-            return None
+        need(values, when=values.shape[1] == 2 and scales.shape == (2,) and is_finite_float32(scales))
         restored, usable = _unsquashed(values, np.maximum(np.abs(scales), TANH_SCALE_FLOOR))
         return np.where(usable, restored, np.nan)
 
-    def aux(self, key: str) -> FloatArray | None:
+    def aux(self, key: str) -> FloatArray:
         """One auxiliary input: where the engine looks for it, else at the root of the file."""
-        under_teacher = self.file.finite(("teacher", "aux_inputs", key))
-        return under_teacher if under_teacher is not None else self.file.finite(("aux_inputs", key))
+        return self.file.rows_at(self.aux_path(key))
 
     def aux_path(self, key: str) -> tuple[str, ...]:
-        """Where `aux` found it."""
+        """Where `aux` finds it."""
         path = ("teacher", "aux_inputs", key)
-        return path if self.file.finite(path) is not None else ("aux_inputs", key)
+        return path if self.file.has(path) else ("aux_inputs", key)
 
-    def _squash(self, names: tuple[str, str, str]) -> tuple[NamedArray, NamedArray, NamedArray] | None:
-        """Scale, mean and std, from the companion if it has them, else from the bundle, as in `load_contract`."""
+    def _aux_raw(self, key: str, names: tuple[str, str, str]) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Undo z-score and tanh, with the statistics of the companion if it has them, else of the bundle."""
+        rows = self.aux(key)
         for file in reversed(self.auxiliaries):
-            layout = file.pose_history_layout if POSE_HISTORY_KEY in names[0] else one_slice("", 3 * file.bone_count)
+            layout = file.angvel_layout if key == "angvel_norm" else file.pose_history_layout
             arrays = [file.statistic(name, layout) for name in names]
-            found = [array for array in arrays if array is not None and is_finite_float32(array.values)]
+            found = [array.values for array in arrays if array is not None and is_finite_float32(array.values)]
             if len(found) == len(names):
-                return found[0], found[1], found[2]
-        return None
-
-    def _aux_raw(self, key: str, names: tuple[str, str, str]) -> tuple[FloatArray, NDArray[np.bool_]] | None:
-        rows, squash = self.aux(key), self._squash(names)
-        if rows is None or squash is None or rows.shape[1] != len(squash[0].values) or not len(rows):
-            return None
-        scale, mean, std = squash
-        values = rows * np.maximum(np.abs(std.values), STD_FLOOR) + mean.values
-        return _unsquashed(values, np.maximum(np.abs(scale.values), AUXILIARY_SCALE_FLOOR))
+                scale, mean, std = found
+                need(rows, when=rows.shape[1] == len(scale) and len(rows) > 0)
+                values = rows * np.maximum(np.abs(std), STD_FLOOR) + mean
+                return _unsquashed(values, np.maximum(np.abs(scale), AUXILIARY_SCALE_FLOOR))
+        raise Unread
 
     @cached_property
-    def angular_velocity(self) -> tuple[FloatArray, NDArray[np.bool_]] | None:
+    def angular_velocity(self) -> tuple[FloatArray, NDArray[np.bool_]]:
         """The AngVel input in rad/s, (T, B, 3), and where it can be read."""
-        raw = self._aux_raw("angvel_norm", ("tanh_scales_angvel", "MuAngVel", "StdAngVel"))
-        if raw is None:
-            return None
-        values, usable = raw
+        values, usable = self._aux_raw("angvel_norm", ("tanh_scales_angvel", "MuAngVel", "StdAngVel"))
         return values.reshape(len(values), -1, 3), usable.reshape(len(values), -1, 3)
 
     @cached_property
-    def history(self) -> FloatArray | None:
+    def history(self) -> FloatArray:
         """The poses in the history input, (T, H, B, 3, 3), in the order of the file."""
-        raw = self._aux_raw("pose_hist_norm", (POSE_HISTORY_KEY, "MuPoseHist", "StdPoseHist"))
-        width = 6 * (self.bundle.bone_count or 0)
-        if raw is None or not width or raw[0].shape[1] % width or not is_finite_float32(raw[0]):
-            return None
-        frames = raw[0].reshape(len(raw[0]), -1, width // 6, 6)
-        return rot6d_to_matrix(frames, self.bundle.columns)
-
-
-POSE_HISTORY_KEY = "tanh_scales_pose_hist"
+        raw, _ = self._aux_raw("pose_hist_norm", ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist"))
+        width = need(self.bundle.bone_count, when=bool(self.bundle.bone_count)) * 6
+        need(raw, when=raw.shape[1] % width == 0 and is_finite_float32(raw))
+        return self._poses(raw.reshape(len(raw), -1, width // 6, 6))
 
 
 def lagged(rows: FloatArray, frames: FloatArray, lag: int) -> tuple[FloatArray, FloatArray]:

@@ -10,8 +10,8 @@ from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rotation6d import rot6d_defect
-from rigpact.contract.rules.bundle.rotation_spec import largest_mean_step_rad
-from rigpact.contract.rules.clips.clip_rotations import UNIT_TOLERANCE
+from rigpact.contract.rules.bundle.rotations import largest_mean_step_rad
+from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
