@@ -4,6 +4,7 @@ Policy order: left_hip, right_hip, left_knee, right_knee. Motor order: left_hip,
 """
 
 import copy
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,19 @@ METADATA = {
     "run_path": "local",
 }  # fmt: skip
 """As mjlab writes it: ints and bools too with three decimals, ranges with a semicolon inside."""
+
+
+def imported(command: Any, source: Path, *options: object, out: Path | None = None) -> dict[str, Any]:
+    """The contract that a file becomes, which `check` must pass; given vectors and stages by their names."""
+    out = out or source.parent / "contract.toml"
+    made = command("init", "--from", source, "-o", out, "--force", *options)
+    assert made.status == 0, made.err
+    checked = command("check", out)
+    assert checked.status == 0, checked.out
+    text = out.read_text(encoding="utf-8")
+    root = tomllib.loads(text)
+    by_name = {key: {each["name"]: each for each in root[key]} for key in ("given", "stages")}
+    return {**root, **by_name, "text": text, "told": made.out, "checked": checked.out}
 
 
 def changed(table: Mapping[str, Any], *path: Any, to: Any) -> dict[str, Any]:

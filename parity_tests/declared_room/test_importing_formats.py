@@ -22,6 +22,7 @@ from .foreign_files import (
     METADATA,
     OBSERVED,
     changed,
+    imported,
     robot_recording,
     write_model,
     write_yaml,
@@ -30,24 +31,11 @@ from .foreign_files import (
 NAMES = "left_hip_joint,right_hip_joint,left_knee_joint,right_knee_joint"
 
 
-def _imported(command, source, *options: object):
-    """The contract that a file becomes, which `check` must pass; given vectors and stages by their names."""
-    out = source.parent / "contract.toml"
-    made = command("init", "--from", source, "-o", out, "--force", *options)
-    assert made.status == 0, made.err
-    checked = command("check", out)
-    assert checked.status == 0, checked.out
-    text = out.read_text(encoding="utf-8")
-    root = tomllib.loads(text)
-    by_name = {key: {each["name"]: each for each in root[key]} for key in ("given", "stages")}
-    return {**root, **by_name, "text": text, "told": made.out, "checked": checked.out}
-
-
 def _deployed(command, folder, change):
     """The contract of DEPLOY, with a recording that an engine could have made, and what `explain` says of both."""
     model, engine = write_model(folder / "policy.onnx", OBSERVED, 4), folder / "engine.safetensors"
     save_file(change(robot_recording(model)), engine)
-    root = _imported(command, write_yaml(folder / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
+    root = imported(command, write_yaml(folder / "deploy.yaml", DEPLOY), "--onnx", model, "--recording", engine)
     return root, command("explain", engine, "--contract", folder / "contract.toml")
 
 
@@ -87,7 +75,7 @@ def test_a_column_that_fits_two_vectors_fits_none(tmp_path, command):
     del rows["obs"]  # its numbers would tell them apart
     save_file({"q_a": rows.pop("q_sdk"), "q_b": rows.pop("dq_sdk"), **rows}, tmp_path / "run.safetensors")
     source = write_yaml(tmp_path / "deploy.yaml", DEPLOY)
-    root = _imported(command, source, "--recording", tmp_path / "run.safetensors")
+    root = imported(command, source, "--recording", tmp_path / "run.safetensors")
     assert not {"q", "dq"} & root.get("recordings", {}).keys()
     assert "Columns that belong to no vector here: q_a (4), q_b (4)." in root["text"]
 
@@ -201,19 +189,19 @@ def _says(root, expected):
 def test_what_a_file_says_stands_in_the_contract(tmp_path, command, what):
     """A number that is read at another place is a robot with another robot's numbers."""
     table, expected = SAYS[what]
-    _says(_imported(command, write_yaml(tmp_path / "source.yaml", table)), expected)
+    _says(imported(command, write_yaml(tmp_path / "source.yaml", table)), expected)
 
 
 @every_case("what", METADATA_SAYS)
 def test_what_metadata_says_stands_in_the_contract(tmp_path, command, what):
     """mjlab writes text: semicolons inside ranges, three decimals for whole numbers."""
     texts, width, expected = METADATA_SAYS[what]
-    _says(_imported(command, write_model(tmp_path / "policy.onnx", width, 2, texts)), expected)
+    _says(imported(command, write_model(tmp_path / "policy.onnx", width, 2, texts)), expected)
 
 
 def test_the_rate_that_a_file_lacks_is_given_beside_it(tmp_path, command):
     """Metadata holds no rate: an option says it."""
-    assert _imported(command, write_model(tmp_path / "policy.onnx", 45, 2, METADATA), "--fps", 50)["fps"] == 50
+    assert imported(command, write_model(tmp_path / "policy.onnx", 45, 2, METADATA), "--fps", 50)["fps"] == 50
 
 
 def test_a_python_slice_is_all_joints_and_never_runs(tmp_path, command):
@@ -222,7 +210,7 @@ def test_a_python_slice_is_all_joints_and_never_runs(tmp_path, command):
     plain, tag = source.read_text(encoding="utf-8"), "joint_ids: !!python/object/apply:"
     assert "joint_ids: null" in plain
     source.write_text(plain.replace("joint_ids: null", f"{tag}builtins.slice [null, null, null]"), encoding="utf-8")
-    assert _imported(command, source)["given"]["last_action"]["names"] == "policy"
+    assert imported(command, source)["given"]["last_action"]["names"] == "policy"
     source.write_text(plain.replace("joint_ids: null", f"{tag}pathlib.Path.touch ['{trap}']"), encoding="utf-8")
     assert command("init", "--from", source, "-o", tmp_path / "other.toml").status == 2
     assert not trap.exists()
@@ -231,21 +219,21 @@ def test_a_python_slice_is_all_joints_and_never_runs(tmp_path, command):
 def test_names_of_the_model_replace_numbers(tmp_path, command):
     """A joint that is called joint_2 in a report must be looked up; the model's metadata knows its name."""
     model = write_model(tmp_path / "policy.onnx", OBSERVED, 4, {"joint_names": NAMES})
-    root = _imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model)
+    root = imported(command, write_yaml(tmp_path / "deploy.yaml", DEPLOY), "--onnx", model)
     assert root["names"]["policy"] == NAMES.split(",")
     assert root["names"]["sdk"] == ["left_hip_joint", "left_knee_joint", "right_hip_joint", "right_knee_joint"]
 
 
 def test_a_passive_joint_leaves_the_targets_open(tmp_path, command):
     """joint_names has every joint of the robot; a passive one makes it longer than the action."""
-    root = _imported(command, write_model(tmp_path / "policy.onnx", 42, 1, METADATA))
+    root = imported(command, write_model(tmp_path / "policy.onnx", 42, 1, METADATA))
     assert "the network gives 1 numbers and the robot has 2 joints" in root["told"]
     assert "target" not in root["stages"]
 
 
 def test_gains_of_an_articulation_reach_the_driven_joints_by_name(tmp_path, command):
     """By position the knee would get the hip's gains: 10 and 20 in place of 30 and 10."""
-    _imported(command, write_yaml(tmp_path / "descriptor.yaml", DESCRIPTOR))
+    imported(command, write_yaml(tmp_path / "descriptor.yaml", DESCRIPTOR))
     contract, rows = open_contract(tmp_path / "contract.toml"), {"action": np.zeros((3, 2), "f")}
     assert stages_from(contract, rows)["kp"].tolist() == [[30.0, 10.0]] * 3
     swapped = contract.with_conventions({"kp.order": "by_position"})
@@ -289,7 +277,7 @@ def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path, command, turned_
     _leapp_model(tmp_path / "walk.onnx", turned_round=turned_round)
     start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
     save_file({"walk/h_pos_in": start}, tmp_path / "walk_initial_values.safetensors")
-    root = _imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
+    root = imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
     assert root["given"]["root_quat_w"] == {"name": "root_quat_w", "kind": "quaternion_xyzw", "space": "world"}
     assert root["given"]["h_pos_in"]["carried"] == "h_pos_out"
     assert root["networks"]["walk"]["inputs"] == {"root_quat_w": "root_quat_w", "h_pos_in": "h_pos_in"}

@@ -23,10 +23,7 @@ ERRORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("convert nothing.npz -o a.csv", ("nothing.npz: found nothing",)),
     ("check nowhere/*.json", ("nowhere/*.json", "no such file")),
     ("explain ro/run.csv --contract ro/contract.toml --conventions convs.toml", ("convs.toml: found nothing",)),
-    (
-        "sweep ro/rnu.csv --contract ro/contract.toml --onnx ro/policy.onnx -o swept",
-        ("ro/rnu.csv", "did you mean run.csv?"),
-    ),
+    ("sweep ro/rnu.csv --contract ro/contract.toml --onnx ro/policy.onnx -o swept", ("ro/rnu.csv", "did you mean run.csv?")),
     ("gate --config rigpcat.toml", ("rigpcat.toml: found nothing",)),
     # words
     ("explian ro/run.csv", ("No such command 'explian'", "explain")),
@@ -55,43 +52,20 @@ ERRORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("convert ro/run.csv --contract ro/contract.toml --fps nan -o a.npz", ("--fps", "nan")),
     ("explain ro/run.csv --contract ro/contract.toml --segment 7", ("--segment",)),
     # conventions
-    (
-        "explain ch/engine.trace.bin --contract ch/norm_template.json --set output_mod=delta",
-        ("did you mean output_mode?",),
-    ),
-    (
-        "explain ch/engine.trace.bin --contract ch/norm_template.json --set output_mode=residaul",
-        ("did you mean residual?",),
-    ),
+    ("explain ch/engine.trace.bin --contract ch/norm_template.json --set output_mod=delta", ("did you mean output_mode?",)),
+    ("explain ch/engine.trace.bin --contract ch/norm_template.json --set output_mode=residaul", ("did you mean residual?",)),
     ("explain ch/engine.trace.bin --contract ch/norm_template.json --set output_mode", ("no '='",)),
     ("check ch --set output_mode=residual --set output_mode=absolute", ("output_mode", "residual and absolute")),
-    (
-        "run ch/clips/Sneak_Turn.json --contract ch/norm_template.json --set math=f32 --set math=f64 -o a.npz",
-        ("math", "f32 and f64"),
-    ),
-    (
-        "nan ch/clips/Sneak_Turn.json --contract ch/norm_template.json --set output_mod=delta",
-        ("did you mean output_mode?",),
-    ),
+    ("run ch/clips/Sneak_Turn.json --contract ch/norm_template.json --set math=f32 --set math=f64 -o a.npz",
+     ("math", "f32 and f64")),
+    ("nan ch/clips/Sneak_Turn.json --contract ch/norm_template.json --set output_mod=delta", ("did you mean output_mode?",)),
     # files in each other's place
-    (
-        "explain ro/contract.toml --contract ro/run.csv",
-        ("a recording", "a contract", "ro/run.csv --contract ro/contract.toml"),
-    ),
+    ("explain ro/contract.toml --contract ro/run.csv", ("a recording", "a contract", "ro/run.csv --contract ro/contract.toml")),
     ("run ro/contract.toml --contract ro/run.csv -o a.npz", ("a recording", "ro/run.csv --contract ro/contract.toml")),
     ("nan ro/contract.toml --contract ro/run.csv", ("a recording", "ro/run.csv --contract ro/contract.toml")),
-    (
-        "convert ro/contract.toml --contract ro/run.csv -o a.npz",
-        ("a recording", "ro/run.csv --contract ro/contract.toml"),
-    ),
-    (
-        "diff ro/contract.toml ro/run.csv --contract ro/run.csv",
-        ("a recording", "ro/run.csv --contract ro/contract.toml"),
-    ),
-    (
-        "sweep ro/contract.toml --contract ro/run.csv --onnx ro/policy.onnx -o swept",
-        ("a recording", "--contract ro/contract"),
-    ),
+    ("convert ro/contract.toml --contract ro/run.csv -o a.npz", ("a recording", "ro/run.csv --contract ro/contract.toml")),
+    ("diff ro/contract.toml ro/run.csv --contract ro/run.csv", ("a recording", "ro/run.csv --contract ro/contract.toml")),
+    ("sweep ro/contract.toml --contract ro/run.csv --onnx ro/policy.onnx -o swept", ("a recording", "--contract ro/contract")),
     ("explain ro/run.csv --contract ro/run.csv", ("ro/run.csv, a recording", "expected a schema bundle or a contract")),
     ("run ch/norm_template.json -o a.npz", ("ch/norm_template.json", "a contract", "--contract ch/norm_template.json")),
     ("explain ro/run.csv --contract ro/policy.onnx", ("policy.onnx",)),
@@ -105,14 +79,8 @@ ERRORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("diff ch/clips/Sneak_Turn.json ch/norm_template.json", ("found a bundle, expected a raw clip",)),
     # options beside others, or without what they need
     ("diff ch/engine.trace.bin ch/engine.trace.bin --onnx ch/model.onnx", ("--onnx: found no --contract beside it",)),
-    (
-        "diff cond.npz cond.npz --contract ch/norm_template.json --teacher ch/clips/Sneak_Turn.json",
-        ("no published pose",),
-    ),
-    (
-        "diff cond.npz cond.npz --contract ch/norm_template.json --table a.csv",
-        ("--table: found a recording without bones",),
-    ),
+    ("diff cond.npz cond.npz --contract ch/norm_template.json --teacher ch/clips/Sneak_Turn.json", ("no published pose",)),
+    ("diff cond.npz cond.npz --contract ch/norm_template.json --table a.csv", ("--table: found a recording without bones",)),
     ("gate --selftest --base main --html a.html", ("--selftest: found --base, --html beside it",)),
     ("gate --only bundle", ("--only: found no --selftest",)), ("check notes", ("found no artefact",)),
     ("check ch/norm_template.json --map a=b --seed 0", ("PATH: found --map, --seed beside it",)),
