@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 Row = tuple[str, ...]
 _SHOWN_CHARACTERS = 120
 
@@ -54,26 +56,14 @@ def _glance(value: Any) -> Row:
     """What a constant holds, and its value or its range."""
     if not isinstance(value, list | tuple):
         return ("" if not isinstance(value, Mapping) else f"{len(value)} entries"), _short(value)
-    numbers = list(_numbers(value))
-    return _shape(value), _short(value) if len(numbers) <= 1 else _range(value, numbers)
-
-
-def _range(value: Any, numbers: Sequence[float]) -> str:
-    text = str(value)
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{min(numbers):.7g} … {max(numbers):.7g}"
-
-
-def _shape(value: Any) -> str:
-    """`23 × 4` for a table of that shape; the number of entries where rows differ in length."""
-    sizes = []
-    while isinstance(value, list | tuple) and value:
-        sizes.append(str(len(value)))
-        value = value[0] if all(_length(each) == _length(value[0]) for each in value) else None
-    return " × ".join(sizes) or "empty"
-
-
-def _length(value: Any) -> int | None:
-    return len(value) if isinstance(value, list | tuple) else None
+    try:
+        shape = " × ".join(map(str, np.shape(value)))
+    except ValueError:  # rows of several lengths
+        shape = str(len(value))
+    numbers, text = list(_numbers(value)), str(value)
+    if len(numbers) <= 1 or len(text) <= _SHOWN_CHARACTERS:
+        return shape if value else "empty", _short(value) if len(numbers) <= 1 else text
+    return shape, f"{min(numbers):.7g} … {max(numbers):.7g}"
 
 
 def _numbers(value: Any) -> Iterator[float]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, opened, refuse_too_large, write_bytes, written_whole
-from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader, another_segment, json_to_header
+from rigpact.reference_runtime.recordings.trace import Trace, another_segment, json_to_header
 from rigpact.reference_runtime.recordings.trace_lines import is_header, lines_of
 
 _MAGIC = b"\x89RPT\r\n\x1a\n"
@@ -57,14 +57,12 @@ def read_binary(path: Path) -> Trace:
     """Read a trace up to its last whole frame; `truncation` reports a torn frame at the end."""
     refuse_too_large(path, path.stat().st_size)
     with opened(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        head = _read_head(content, path)
-        frames = _Frames(content, head, path)
-        count, truncation = frames.whole()
-        if count == 0:
+        segment = _Segment(content, path)
+        if segment.count == 0:
             raise UnusableInput(path, "a header and no whole frame", "at least one frame")
-        if frames.is_followed(count):
-            raise another_segment(f"{path}#byte={frames.end_of(count)}", count)
-        return frames.trace(count, truncation)
+        if segment.is_followed(segment.count):
+            raise another_segment(f"{path}#byte={segment.end_of(segment.count)}", segment.count)
+        return segment.trace()
 
 
 def binary_segments(path: Path) -> tuple[list[tuple[int, int]], str | None]:
@@ -73,51 +71,22 @@ def binary_segments(path: Path) -> tuple[list[tuple[int, int]], str | None]:
     with opened(path) as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         begin = 0
         while begin < len(content):
-            head = _read_head(content, path, begin) if _has_head(content, begin) or not spans else None
-            frames = None if head is None else _Frames(content, head, path)
-            count = 0 if frames is None else frames.whole()[0]
-            if frames is None or (spans and not count):
+            segment = _Segment(content, path, begin) if _has_head(content, begin) or not spans else None
+            if segment is None or (spans and not segment.count):
                 return spans, f"segment {len(spans) + 1} was cut off before its first frame was whole"
-            end = frames.end_of(count) if frames.is_followed(count) else len(content)
+            end = segment.end_of(segment.count) if segment.is_followed(segment.count) else len(content)
             spans.append((begin, end))
             begin = end
     return spans, None
 
 
-@dataclass(frozen=True)
-class _Head:
-    """The header of a file, and where its frames begin."""
-
-    header: TraceHeader
-    widths: dict[str, int]
-    doubles: frozenset[str]
-    end: int
+def _header_size(content: mmap.mmap, at: int) -> int:
+    return int.from_bytes(content[at + len(_MAGIC) : at + len(_MAGIC) + 4], "little")
 
 
 def _has_head(content: mmap.mmap, at: int) -> bool:
     """Whether the header that begins there is in the file to its end."""
-    size = int.from_bytes(content[at + len(_MAGIC) : at + len(_MAGIC) + 4], "little")
-    return len(content) > at + _HEADER_AT and len(content) >= at + _HEADER_AT + size
-
-
-def _read_head(content: mmap.mmap, path: Path, at: int = 0) -> _Head:
-    begin = content[at : at + len(_MAGIC)]
-    if begin != _MAGIC[: len(begin)]:
-        raise UnusableInput(path, f"a file that begins with {begin!r}", "a binary trace", "another ending of the name?")
-    if not _has_head(content, at):
-        raise UnusableInput(path, "a header that was cut off", "a header and at least one frame")
-    size = int.from_bytes(content[at + len(_MAGIC) : at + len(_MAGIC) + 4], "little")
-    text = content[at + _HEADER_AT : at + _HEADER_AT + size]
-    if zlib.crc32(text) != int.from_bytes(content[at + _HEADER_AT - 4 : at + _HEADER_AT], "little"):
-        raise UnusableInput(path, "a header that does not match its checksum", "an undamaged file", _COPY_AGAIN)
-    read = bytes_to_json(text, path)
-    for pointer in read.repeated_keys:
-        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
-    header, widths = json_to_header(read.data, str(path))
-    names = read.data.get("float64", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) and name in widths for name in names):
-        raise UnusableInput(f"{path}#/float64", repr(names)[:60], "a list of recorded stages")
-    return _Head(header, widths, frozenset(names), at + _HEADER_AT + size)
+    return len(content) > at + _HEADER_AT and len(content) >= at + _HEADER_AT + _header_size(content, at)
 
 
 def _frame_dtype(widths: dict[str, int], doubles: frozenset[str]) -> np.dtype[Any]:
@@ -129,19 +98,36 @@ def _frame_dtype(widths: dict[str, int], doubles: frozenset[str]) -> np.dtype[An
     return np.dtype(fixed + stages)
 
 
-class _Frames:
-    """The frames of a file, which all have one size."""
+class _Segment:
+    """A header and the frames behind it, all of one size. count: of the whole ones; truncation: where a torn one was found."""
 
-    def __init__(self, content: mmap.mmap, head: _Head, path: Path) -> None:
-        self._content, self._head, self._path = content, head, path
-        numbers = (width * (8 if name in head.doubles else 4) for name, width in head.widths.items())
+    def __init__(self, content: mmap.mmap, path: Path, at: int = 0) -> None:
+        begin = content[at : at + len(_MAGIC)]
+        if begin != _MAGIC[: len(begin)]:
+            found = f"a file that begins with {begin!r}"
+            raise UnusableInput(path, found, "a binary trace", "another ending of the name?")
+        if not _has_head(content, at):
+            raise UnusableInput(path, "a header that was cut off", "a header and at least one frame")
+        self._content, self._path, self._begin = content, path, at + _HEADER_AT + _header_size(content, at)
+        text = content[at + _HEADER_AT : self._begin]
+        if zlib.crc32(text) != int.from_bytes(content[at + _HEADER_AT - 4 : at + _HEADER_AT], "little"):
+            raise UnusableInput(path, "a header that does not match its checksum", "an undamaged file", _COPY_AGAIN)
+        read = bytes_to_json(text, path)
+        for pointer in read.repeated_keys:
+            raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
+        self._header, self._widths = json_to_header(read.data, str(path))
+        names = read.data.get("float64", [])
+        if not isinstance(names, list) or not all(isinstance(name, str) and name in self._widths for name in names):
+            raise UnusableInput(f"{path}#/float64", repr(names)[:60], "a list of recorded stages")
+        self._doubles = frozenset(names)
+        numbers = (width * (8 if name in names else 4) for name, width in self._widths.items())
         self._size = _FIXED_BYTES + sum(numbers)
+        self.count, self.truncation = self._whole()
 
-    def whole(self) -> tuple[int, str | None]:
-        """How many frames are whole, and where a torn one was found."""
-        count, rest = divmod(len(self._content) - self._head.end, self._size)
+    def _whole(self) -> tuple[int, str | None]:
+        count, rest = divmod(len(self._content) - self._begin, self._size)
         for index in range(count):
-            at = self._head.end + index * self._size
+            at = self.end_of(index)
             frame = self._content[at : at + self._size]
             if _seal(frame[_SEAL_BYTES:]) == frame[:_SEAL_BYTES]:
                 continue
@@ -162,29 +148,26 @@ class _Frames:
 
     def end_of(self, count: int) -> int:
         """The byte after so many frames."""
-        return self._head.end + count * self._size
+        return self._begin + count * self._size
 
-    def trace(self, count: int, truncation: str | None) -> Trace:
-        """The first frames as a trace, copied: the file need not stay open."""
-        records = np.frombuffer(
-            self._content, _frame_dtype(self._head.widths, self._head.doubles), count, self._head.end
-        )
+    def trace(self) -> Trace:
+        """The whole frames as a trace, copied: the file need not stay open."""
+        records = np.frombuffer(self._content, _frame_dtype(self._widths, self._doubles), self.count, self._begin)
         frame, time_s = records["frame"].copy(), records["time"].copy()
         with np.errstate(over="ignore"):  # a float64 beyond float32 becomes infinite, as in a line of text
             stages = {
                 name: np.array(records[f"stage {place}"], np.float32, order="C")
-                for place, name in enumerate(self._head.widths)
+                for place, name in enumerate(self._widths)
             }
         del records  # the map cannot be closed while an array looks at it
         if np.any(np.diff(frame) <= 0):
             worst = int(np.argmax(np.diff(frame) <= 0)) + 1
-            raise UnusableInput(
-                f"{self._path}#/frames/{worst}", str(frame[worst]), f"a number above {frame[worst - 1]}"
-            )
+            expected = f"a number above {frame[worst - 1]}"
+            raise UnusableInput(f"{self._path}#/frames/{worst}", str(frame[worst]), expected)
         if not np.isfinite(time_s).all():
             worst = int(np.argmin(np.isfinite(time_s)))
             raise UnusableInput(f"{self._path}#/frames/{worst}/time", str(time_s[worst]), "seconds")
-        return Trace(self._head.header, frame, time_s, stages, truncation)
+        return Trace(self._header, frame, time_s, stages, self.truncation)
 
 
 _DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
