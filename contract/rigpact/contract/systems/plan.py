@@ -4,7 +4,7 @@ The native executor runs plans; `rigpact codegen --loop` writes them as C++. A s
 the whole run that it is part of.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,39 +15,16 @@ from rigpact.contract.statistics import FloatArray
 
 STARTS = ("unknown", "first", "zeros")
 """What stands before frame 0, as in `Frames.at`."""
-CPP_OPERATIONS: Mapping[str, str] = {
-    "move": "arranging",
-    "constant": "arranging",
-    "affine": "scaling",
-    "normalise": "scaling",
-    "denormalise": "scaling",
-    "clip": "scaling",
-    "squash": "scaling",
-    "wrap": "scaling",
-    "blend": "scaling",
-    "norm": "scaling",
-    "threshold": "scaling",
-    "rotate": "turning",
-    "relative": "turning",
-    "compose": "turning",
-    "convert": "converting",
-    "joint_positions": "converting",
-    "difference": "timing",
-    "held": "timing",
-    "integrate": "timing",
-    "integrate_rotation": "timing",
-    "state_features": "character",
-    "bone_rates": "character",
-    "over_a_window": "character",
-    "pose_history": "character",
-    "squashed_zscore": "character",
-    "denormalised_output": "posing",
-    "turn": "posing",
-    "composed_pose": "posing",
-    "published_pose": "posing",
-    "pose_quaternions": "posing",
-    "write_back": "posing",
+_HEADERS = {
+    "arranging": "move constant",
+    "scaling": "affine normalise denormalise clip squash wrap blend norm threshold",
+    "turning": "rotate relative compose",
+    "converting": "convert joint_positions",
+    "timing": "difference held integrate integrate_rotation",
+    "character": "state_features bone_rates over_a_window pose_history squashed_zscore",
+    "posing": "denormalised_output turn composed_pose published_pose pose_quaternions write_back",
 }
+CPP_OPERATIONS = {name: header for header, names in _HEADERS.items() for name in names.split()}
 """The operations of rigpact's own headers, each with the one of `cpp/include/rigpact/vocabulary` that it stands in."""
 
 
