@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
@@ -99,9 +99,20 @@ class Family(Texts):
         return given_by(kinds).issuperset(self.needs)
 
 
-def rules_in(names: Mapping[str, object]) -> tuple[Rule, ...]:
-    """Every rule among the `globals()` of a module, in the order of definition. Such a module imports no rule by its name."""
-    return tuple(value for value in names.values() if isinstance(value, Rule))
+def texts(names: Mapping[str, Any]) -> Texts:
+    """The rules of a module, by its `globals()`."""
+    return Texts(names["__name__"], _rules_in(names))
+
+
+def family(names: Mapping[str, Any], check: Check, *needs: Need) -> Family:
+    """The family of a module, by its `globals()`: its rules, its check, and all that must be given."""
+    return Family(names["__name__"], _rules_in(names), needs, check)
+
+
+def _rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """Every rule of a module, by itself or in a table, in the order of definition; such a module imports no rule by its name."""
+    values = (each for value in names.values() for each in (value.values() if isinstance(value, Mapping) else (value,)))
+    return tuple(dict.fromkeys(value for value in values if isinstance(value, Rule)))
 
 
 def findings_of(checks: Iterable[Callable[P, Iterable[Finding]]], *parts: P.args, **_: P.kwargs) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """RP950-RP959: what a project's settings let be, for whom and how long. rigpact.contract.settings.hearing finds them."""
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 WAIVER_EXPIRED = Rule.titled(
     "RP950 error waiver-expired",
@@ -39,4 +39,4 @@ FINDINGS_WAIVED = Rule.titled(
     hint="repair them before that day; then remove their entries",
     why="a reader of a pass has to see the findings that it does not count, and their owner",
 )
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

@@ -1,7 +1,7 @@
 """Rules about two recordings of the same run. rigpact.reports.comparing.compare compares them."""
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 STAGE_DIFFERS = Rule.titled(
     "RP801 error stage-differs",
@@ -124,4 +124,4 @@ NATIVE_LOOP_DIFFERS = Rule.titled(
     why="an engine includes the same headers: compiled like this, they compute something else",
 )
 
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

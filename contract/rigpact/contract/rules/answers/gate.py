@@ -1,7 +1,7 @@
 """RP960-RP979, RP985-RP989: what the gate says about a whole project. rigpact.reports.gate measures it."""
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 PART_NOT_JUDGED = Rule.titled(
     "RP960 error part-not-judged",
@@ -180,4 +180,4 @@ SETTINGS_UNGUARDED = Rule.titled(
     hint="give `--base REV`, the revision that the change is merged into; the GitHub action does",
     why="the change may judge less than before, and the answer could not show it",
 )
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

@@ -5,7 +5,7 @@ gives the numbers. `{function}` is the user's name for it; `pointer` is the role
 """
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 RAISES = Rule.titled(
     "RP850 error geometry-function-raises",
@@ -229,4 +229,4 @@ ORDER_NOT_DECLARED = Rule.titled(
     hint='declare it: [[geometry.function]] with order = "ZYX" (about the moving axes) or "zyx" (about the fixed ones)',
     why="six orders look alike near the rest pose; only a declaration tells the right one",
 )
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

@@ -1,7 +1,7 @@
 """RP004: one of many files cannot be read. `rigpact check --each` judges the others all the same."""
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 FILE_NOT_READ = Rule.titled(
     "RP004 error file-not-read",
@@ -9,4 +9,4 @@ FILE_NOT_READ = Rule.titled(
     hint="export the file again; was the writing interrupted, or is it a pointer of a large-file store?",
     why="a file that cannot be read cannot be judged: the engine refuses it, or loads half of it",
 )
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

@@ -1,7 +1,7 @@
 """RP820-RP829: what a run of the runtime has measured about itself. rigpact.reports.running runs and measures."""
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 COPYING_IS_BETTER = Rule.titled(
     "RP820 error copying-is-better-by-far",
@@ -30,4 +30,4 @@ VALUE_UNREAD = Rule.titled(
     hint="fix the clip where another contract reads it; this run does not depend on it",
     why="the same numbers come out whatever stands there; a contract that reads the field one day fails on this clip",
 )
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

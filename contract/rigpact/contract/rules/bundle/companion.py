@@ -10,7 +10,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
-from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, SCALE_KEYS, Auxiliary
 from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, is_finite_float32, need, one_slice
@@ -110,7 +110,7 @@ def check_companion(subject: Subject) -> Iterator[Finding]:
             yield from _check_both(file, apart)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), on_subject(check_companion))
+FAMILY = family(globals(), on_subject(check_companion), Need.STATISTICS)
 
 
 def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:

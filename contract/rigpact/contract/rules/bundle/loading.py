@@ -10,7 +10,7 @@ from typing import Any
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
-from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
 from rigpact.contract.rules.views.bundle import BundleView, FileView
@@ -84,7 +84,7 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         yield from _check_auxiliary(file)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.STATISTICS,), on_subject(check_loading))
+FAMILY = family(globals(), on_subject(check_loading), Need.STATISTICS)
 
 
 def _check_layout(view: BundleView, key: str, layout: Layout | None) -> Iterator[Finding]:

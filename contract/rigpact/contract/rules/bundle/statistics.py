@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
-from rigpact.contract.rules.family import Family, Need, findings_of, on_bundle, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_bundle, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.auxiliary import SCALE_KEYS
 from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, need, one_slice
@@ -285,9 +285,4 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
     yield from scale.at_slices(MEAN_BEYOND_SQUASH, beyond, "slice", **values)
 
 
-FAMILY = Family(
-    __name__,
-    rules_in(globals()),
-    (Need.BUNDLE,),
-    on_subject(on_bundle(_check_each, _check_together), _check_auxiliary),
-)
+FAMILY = family(globals(), on_subject(on_bundle(_check_each, _check_together), _check_auxiliary), Need.BUNDLE)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Family, Need, findings_of, on_clips, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_clips, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
 from rigpact.contract.rules.views.clip import BONE_CHANNELS, FPS_KEYS, ClipView, same_rate
@@ -233,9 +233,5 @@ def _check_bits(clip: ClipView) -> Iterator[Finding]:
         yield from at_first(ACTION_CONTRADICTS, clip.path, place, others, "frames", "frame", **values)
 
 
-FAMILY = Family(
-    __name__,
-    rules_in(globals()),
-    (Need.CLIP,),
-    on_subject(check_clips, on_clips(_check_samples, _check_directions, _check_against_velocity, _check_bits)),
-)
+_CHECKS = on_clips(_check_samples, _check_directions, _check_against_velocity, _check_bits)
+FAMILY = family(globals(), on_subject(check_clips, _CHECKS), Need.CLIP)

@@ -18,7 +18,7 @@ from rigpact.contract.findings import Finding, Rule, number_of
 from rigpact.contract.layout import ROOT_POSITION
 from rigpact.contract.rotation6d import COLUMN_PAIRS, matrix_to_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.skeleton import twins
-from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
 from rigpact.contract.rules.views.clip import ClipView
@@ -207,7 +207,7 @@ def _check_clip(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     yield reading.rule.at(clip.path, ("Frames", 0, "BoneRotations", *rows), **values)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.BUNDLE), on_subject(check_mean_pose))
+FAMILY = family(globals(), on_subject(check_mean_pose), Need.CLIP, Need.BUNDLE)
 
 
 def _apart_rad(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import Token, json_containers
-from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
+from rigpact.contract.rules.family import Need, family, on_documents
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
 REPEATED_KEY = Rule.titled(
@@ -45,7 +45,7 @@ def check_json_text(document: Document) -> Iterator[Finding]:
             yield NOT_STRICT_JSON.at(document.path)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.DOCUMENT,), on_documents(check_json_text))
+FAMILY = family(globals(), on_documents(check_json_text), Need.DOCUMENT)
 
 
 def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:

@@ -20,7 +20,7 @@ from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.rules.family import Family, Need, on_documents, rules_in
+from rigpact.contract.rules.family import Need, family, on_documents
 from rigpact.contract.rules.wording import and_more, json_type, json_value
 
 WRONG_TYPE = Rule.titled(
@@ -112,9 +112,7 @@ def has_its_shape(document: Document) -> bool:
     return not document.once(shape_findings)
 
 
-FAMILY = Family(
-    __name__, rules_in(globals()), (Need.DOCUMENT,), on_documents(lambda document: iter(document.once(shape_findings)))
-)
+FAMILY = family(globals(), on_documents(lambda document: iter(document.once(shape_findings))), Need.DOCUMENT)
 
 
 def check_against_schema(data: Any, schema_name: str) -> Iterator[tuple[str, str]]:

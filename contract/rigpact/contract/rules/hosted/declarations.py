@@ -9,74 +9,61 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
 
 _MESSAGE = "found {found}, expected {expected}{advice}"
-UNKNOWN_WORD = Rule.titled(
-    "RP740 error declared-word-unknown",
-    message=_MESSAGE,
-    hint="correct the word; `rigpact show` lists the operations and their parameters",
-    why="a word that names nothing is a parameter, a joint or a stage that nobody reads",
-    engine_refuses=True,
-)
-NOT_SAID = Rule.titled(
-    "RP741 error declared-part-missing",
-    message=_MESSAGE,
-    hint="say it: a contract that leaves it out can be read in several ways",
-    why="the stage cannot be computed without it",
-    engine_refuses=True,
-)
-OUT_OF_ORDER = Rule.titled(
-    "RP742 error declared-stage-out-of-order",
-    message=_MESSAGE,
-    hint="move the stage, or take the value of the frame before",
-    why="within a frame a stage can use only the stages before it",
-    engine_refuses=True,
-)
-WIDTH = Rule.titled(
-    "RP743 error declared-vector-width-differs",
-    message=_MESSAGE,
-    hint="count the numbers on both sides; a joint or a term is missing, or one too many",
-    why="a runtime that goes on with it reads beyond its data, or pads with zeros",
-    engine_refuses=True,
-)
-NUMBERS = Rule.titled(
-    "RP744 error declared-numbers-wrong",
-    message=_MESSAGE,
-    hint="write numbers, without quotation marks",
-    why="nothing can be computed with it",
-    engine_refuses=True,
-)
-SOURCE = Rule.titled(
-    "RP745 error declared-source-not-read",
-    message=_MESSAGE,
-    hint="name a file in the contract's folder, and with `at` the place inside it",
-    why="the numbers that both sides share are not known",
-    engine_refuses=True,
-)
-CHOICE = Rule.titled(
-    "RP746 error declared-choice-unknown",
-    message=_MESSAGE,
-    hint="take one of the words that the operation knows",
-    why="no runtime knows what to do under it",
-    engine_refuses=True,
-)
-NAMED_TWICE = Rule.titled(
-    "RP747 error declared-name-repeated",
-    message=_MESSAGE,
-    hint="rename one of the two",
-    why="code that looks a name up gets one of them",
-    engine_refuses=True,
-)
-KIND = Rule.titled(
-    "RP748 error declared-kind-unfit",
-    message=_MESSAGE,
-    hint='declare the kind of the numbers: kind = "quaternion_wxyz", "rot6d", …',
-    why="an operation on rotations needs to know which numbers are one",
-    engine_refuses=True,
-)
+_MISTAKES = {
+    Wrong.UNKNOWN_WORD: (
+        "RP740 error declared-word-unknown",
+        "correct the word; `rigpact show` lists the operations and their parameters",
+        "a word that names nothing is a parameter, a joint or a stage that nobody reads",
+    ),
+    Wrong.MISSING: (
+        "RP741 error declared-part-missing",
+        "say it: a contract that leaves it out can be read in several ways",
+        "the stage cannot be computed without it",
+    ),
+    Wrong.OUT_OF_ORDER: (
+        "RP742 error declared-stage-out-of-order",
+        "move the stage, or take the value of the frame before",
+        "within a frame a stage can use only the stages before it",
+    ),
+    Wrong.WIDTH: (
+        "RP743 error declared-vector-width-differs",
+        "count the numbers on both sides; a joint or a term is missing, or one too many",
+        "a runtime that goes on with it reads beyond its data, or pads with zeros",
+    ),
+    Wrong.NUMBERS: (
+        "RP744 error declared-numbers-wrong",
+        "write numbers, without quotation marks",
+        "nothing can be computed with it",
+    ),
+    Wrong.SOURCE: (
+        "RP745 error declared-source-not-read",
+        "name a file in the contract's folder, and with `at` the place inside it",
+        "the numbers that both sides share are not known",
+    ),
+    Wrong.CHOICE: (
+        "RP746 error declared-choice-unknown",
+        "take one of the words that the operation knows",
+        "no runtime knows what to do under it",
+    ),
+    Wrong.NAMED_TWICE: (
+        "RP747 error declared-name-repeated",
+        "rename one of the two",
+        "code that looks a name up gets one of them",
+    ),
+    Wrong.KIND: (
+        "RP748 error declared-kind-unfit",
+        'declare the kind of the numbers: kind = "quaternion_wxyz", "rot6d", …',
+        "an operation on rotations needs to know which numbers are one",
+    ),
+}
+_RULES: Mapping[Wrong, Rule] = {
+    kind: Rule.titled(title, _MESSAGE, hint, why, engine_refuses=True) for kind, (title, hint, why) in _MISTAKES.items()
+}
 LEFT_OPEN = Rule.titled(
     "RP749 warning declared-convention-open",
     message="{knob} is not declared; {assumed} is assumed, it may be {others}",
@@ -89,10 +76,6 @@ VECTOR_OPEN = Rule.titled(
     hint="write it, then take it out of `left_open`; a vector that comes from outside as it is needs no stages",
     why="the file says what the network is given, and not what it is: nobody can compare what the two sides make of it",
 )
-_RULES: Mapping[Wrong, Rule] = {
-    Wrong.UNKNOWN_WORD: UNKNOWN_WORD, Wrong.MISSING: NOT_SAID, Wrong.OUT_OF_ORDER: OUT_OF_ORDER, Wrong.WIDTH: WIDTH,
-    Wrong.NUMBERS: NUMBERS, Wrong.SOURCE: SOURCE, Wrong.CHOICE: CHOICE, Wrong.NAMED_TWICE: NAMED_TWICE, Wrong.KIND: KIND,
-}  # fmt: skip
 
 
 def check_declaration(subject: Subject) -> Iterator[Finding]:
@@ -110,7 +93,7 @@ def check_declaration(subject: Subject) -> Iterator[Finding]:
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), check_declaration)
+FAMILY = family(globals(), check_declaration, Need.DECLARATION)
 
 
 def _open_words(knob: str) -> str:

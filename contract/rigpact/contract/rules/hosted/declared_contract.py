@@ -9,7 +9,7 @@ import numpy as np
 
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Family, Need, findings_of, on_declaration, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_declaration
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.statistics import FloatArray
@@ -374,4 +374,4 @@ def shown_numbers(value: FloatArray) -> str:
 
 _ORDERS = (_check_orders_in_numbers, _check_two_orders, _check_renamed, _check_other_names)
 _CHECKS = (_check_profile, *_ORDERS, _check_numbers, _check_idle, _check_applied_twice)
-FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION,), on_declaration(*_CHECKS))
+FAMILY = family(globals(), on_declaration(*_CHECKS), Need.DECLARATION)

@@ -14,7 +14,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Family, Need, findings_of, on_declared_networks, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_declared_networks
 from rigpact.contract.rules.hosted.declared_contract import changes_much, shown_numbers, unused_numbers
 from rigpact.contract.rules.views.bundle import Unread, need
 from rigpact.contract.rules.views.declaration import DeclaredView
@@ -243,9 +243,4 @@ def _check_lengths(said: _Said) -> Iterator[Finding]:
         yield said.differs(key, f"{np.max(lengths):g} frames", f"{length} in {vector}")
 
 
-FAMILY = Family(
-    __name__,
-    rules_in(globals()),
-    (Need.DECLARATION, Need.MODEL),
-    on_declared_networks(_check_edges, _check_metadata),
-)
+FAMILY = family(globals(), on_declared_networks(_check_edges, _check_metadata), Need.DECLARATION, Need.MODEL)

@@ -26,7 +26,7 @@ import numpy as np
 from rigpact.contract.declared.sources import numbers_inside
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.hosted.system_data import FEWEST_ROWS
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.declaration import DeclaredView
@@ -92,7 +92,7 @@ def _check(subject: Subject) -> Iterator[Finding]:
             yield from size_findings(files.declared, recording.stages, recording.path)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.DECLARATION, Need.SYSTEM_DATA), _check)
+FAMILY = family(globals(), _check, Need.DECLARATION, Need.SYSTEM_DATA)
 
 
 def _expected(view: DeclaredView) -> Iterator[Expected]:

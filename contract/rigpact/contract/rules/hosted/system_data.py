@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import comparison
-from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import RecordedRows
@@ -109,7 +109,7 @@ def check_recordings(subject: Subject) -> Iterator[Finding]:
         yield from _check_recording(need(files.contract), recording)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), on_subject(check_recordings))
+FAMILY = family(globals(), on_subject(check_recordings), Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA)
 
 
 def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
-from rigpact.contract.rules.family import Family, Need, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, on_subject
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import need
@@ -119,7 +119,7 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         yield CONSTANT_WRONG.at(document.path, f"/constants{problem.pointer}", **values)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CONTRACT_FILE,), on_subject(check_loading))
+FAMILY = family(globals(), on_subject(check_loading), Need.CONTRACT_FILE)
 
 
 def hosted_system(document: Document) -> System | None:

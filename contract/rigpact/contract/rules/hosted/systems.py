@@ -11,7 +11,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.hosted.system_loading import hosted_system
 from rigpact.contract.rules.subject import Subject
@@ -106,7 +106,7 @@ def _check_models(subject: Subject) -> Iterator[Finding]:
         yield from findings_of((_check_architecture,), model.signature, need(model.part), constants)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.SYSTEM_CONTRACT,), on_subject(_check_contract_file, _check_models))
+FAMILY = family(globals(), on_subject(_check_contract_file, _check_models), Need.SYSTEM_CONTRACT)
 
 
 def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:

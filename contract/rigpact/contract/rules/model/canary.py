@@ -6,7 +6,7 @@ the numbers.
 """
 
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules.family import Texts, rules_in
+from rigpact.contract.rules.family import texts
 
 INPUTS_WIRED_OTHERWISE = Rule.titled(
     "RP415 error model-inputs-wired-otherwise",
@@ -45,4 +45,4 @@ OUTPUT_MODE_CONTRADICTED = Rule.titled(
     hint="declare the meaning that fits, or export the model that the bundle is about",
     why="the engine reads every pose of the network in another sense than training wrote it: the character is crumpled or spins",
 )
-TEXTS = Texts(__name__, rules_in(globals()))
+TEXTS = texts(globals())

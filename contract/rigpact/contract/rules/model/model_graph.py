@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.edges import clamps
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.wording import first_in
 
@@ -137,7 +137,7 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
             yield from (finding for finding in _check_operators_of(model.graph) if finding.rule not in silent)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), check_graph)
+FAMILY = family(globals(), check_graph, Need.MODEL, Need.GRAPH)
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:

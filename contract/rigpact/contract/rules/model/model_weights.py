@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.graph import ESCAPES, MISSING, ModelGraph, Weight
-from rigpact.contract.rules.family import Family, Need, on_graphs, rules_in
+from rigpact.contract.rules.family import Need, family, on_graphs
 from rigpact.contract.rules.wording import and_more, first_in, listed
 
 LARGEST_BYTES = 2**31 - 1
@@ -180,4 +180,4 @@ def _shape(weight: Weight) -> str:
 
 
 _CHECKS = (_check_numbers, _check_places, _check_use, _check_names)
-FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.GRAPH), on_graphs(*_CHECKS))
+FAMILY = family(globals(), on_graphs(*_CHECKS), Need.MODEL, Need.GRAPH)

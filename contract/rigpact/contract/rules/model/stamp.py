@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.stamp import STAMP
-from rigpact.contract.rules.family import Family, Need, rules_in
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.subject import Subject
 
 OTHER_CONTRACT = Rule.titled(
@@ -37,4 +37,4 @@ def _sha256(subject: Subject) -> str | None:
     return None if subject.bundle is None else subject.bundle.file.sha256
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.MODEL, Need.CONTRACT), check_stamp)
+FAMILY = family(globals(), check_stamp, Need.MODEL, Need.CONTRACT)

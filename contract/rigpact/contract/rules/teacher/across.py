@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.teacher.teacher_rows import InputClamp
@@ -80,7 +80,7 @@ def check_across(subject: Subject) -> Iterator[Finding]:
         yield from findings_of(_CHECKS, clip, bundle, clamp)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.CLIP, Need.BUNDLE), on_subject(check_across))
+FAMILY = family(globals(), on_subject(check_across), Need.CLIP, Need.BUNDLE)
 
 
 def _check_bones(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from rigpact.contract.rotation6d import (
     rotation_vector,
     transposed,
 )
-from rigpact.contract.rules.family import Family, Need, findings_of, on_rows, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_rows
 from rigpact.contract.rules.teacher.teacher_rows import not_poses
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
 from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
@@ -185,7 +185,7 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
         yield from misread or findings_of((_check_columns, _check_poses), rows)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.PREDICTION, Need.BUNDLE), on_rows(check_prediction))
+FAMILY = family(globals(), on_rows(check_prediction), Need.PREDICTION, Need.BUNDLE)
 
 
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:

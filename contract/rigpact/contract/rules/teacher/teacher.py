@@ -6,7 +6,7 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
-from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
 from rigpact.contract.rules.views.clip import same_rate
@@ -144,4 +144,4 @@ def _check_place(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
         yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), on_subject(check_teachers))
+FAMILY = family(globals(), on_subject(check_teachers), Need.ROWS)

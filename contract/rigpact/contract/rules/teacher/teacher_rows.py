@@ -15,7 +15,7 @@ from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.clips import angle_between_deg, is_one_hot
 from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, Motion, check_motion
-from rigpact.contract.rules.family import Family, Need, findings_of, on_subject, rules_in
+from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import NamedArray, member, need
 from rigpact.contract.rules.views.rows import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
@@ -152,7 +152,7 @@ def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
     yield from _check_same_clip(subject.teachers)
 
 
-FAMILY = Family(__name__, rules_in(globals()), (Need.ROWS,), on_subject(check_teacher_rows))
+FAMILY = family(globals(), on_subject(check_teacher_rows), Need.ROWS)
 
 
 def _check_dims(file: TeacherView) -> Iterator[Finding]:
