@@ -33,7 +33,7 @@ FRAMES = np.arange(120)
 GYRO = np.float32(np.sin((FRAMES // 4)[:, None] * [0.41, 0.67, 0.83, 0.25, 1.31]))
 """Of a policy that ticks every fourth frame."""
 OTHERS = {
-    "the first bias is missing": replace(LAYERS, first_bias=0.0 * LAYERS.first_bias),
+    "the first bias is in another order": replace(LAYERS, first_bias=LAYERS.first_bias[::-1].copy()),
     "weights of another training": replace(LAYERS, first=LAYERS.first[::-1] + np.float32(0.1)),
 }
 

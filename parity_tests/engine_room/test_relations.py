@@ -140,7 +140,7 @@ NAMED: dict[str, tuple[str, Spoil, str]] = {
     "a rate as a step": ("angvel", lambda s: 60.0 * s["angvel"], "the frame rate, 60, times"),
     "a shifted score": ("contacts", lambda s: s["contacts"] + 0.1, "0.1 more than it should be"),
     "one bone too early": ("y_raw", lambda s: np.roll(s["y_raw"], 6, axis=1), "that of the part -1 places on"),
-    "an interpolation to the new answer": ("y_out", lambda s: _interpolated(s["y_out"], 0.3), "smoothed: 0.3 of the way"),
+    "an interpolation to the new answer": ("y_out", lambda s: _interpolated(s["y_out"], 0.3), "smoothed: 0.3 of the new"),
     "the root's position with y and z swapped": (
         "x_raw", lambda s: _of_slice(s["x_raw"], slice(0, 3), lambda x: x[:, [0, 2, 1]]),
         "x_raw[RootPosition] is what it should be with x, z, y in place of x, y, z"),

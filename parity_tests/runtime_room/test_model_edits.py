@@ -46,6 +46,7 @@ MISTAKES: dict[str, Callable[[Rows], Rows]] = {
     "with weights that were rounded to float16": lambda x: (
         _body((x - _half(MEAN)) / _half(STD), _half(W0), _half(W1)) * _half(OUT_STD) + _half(OUT_MEAN)
     ),
+    "with weights, but no biases, that were rounded to float16": lambda x: _out(_body(_normalised(x), _half(W0), _half(W1))),
 }  # fmt: skip
 
 

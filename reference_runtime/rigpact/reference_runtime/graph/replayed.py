@@ -42,6 +42,7 @@ class Evidence:
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
     the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
     digits or bits. `says_mode` is False where the file does not say who drove the run. `work` counts what its replays compute.
+    `hidden` (T, width) tells which recorded numbers of a stage say nothing: a limit behind it hid them.
     """
 
     frame: NDArray[np.int64]
@@ -53,6 +54,7 @@ class Evidence:
     precision: Precision | None = None
     says_mode: bool = True
     work: Work = field(default_factory=Work)
+    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
@@ -82,7 +84,8 @@ class Evidence:
         """The evidence of some recorded frames only."""
         chosen = rows if isinstance(rows, slice) else list(rows)
         recorded = {name: values[chosen] for name, values in self.recorded.items()}
-        return replace(self, frame=self.frame[chosen], recorded=recorded)
+        hidden = {name: values[chosen] for name, values in self.hidden.items()}
+        return replace(self, frame=self.frame[chosen], recorded=recorded, hidden=hidden)
 
 
 def source_of(stage: Stage, frames: Any) -> str:

@@ -35,11 +35,14 @@ def edits_of(graph: ModelGraph) -> Iterator[tuple[str, ModelGraph]]:
     for names in [square, *([each] for each in square if len(square) > 1)] if square else []:
         turned = {name: value.T if name in names else value for name, value in graph.constants.items()}
         yield f"with the weights {', '.join(names)} transposed", replace(graph, constants=turned)
-    halves = {
-        name: value.astype(np.float16).astype(np.float64) if value.dtype.kind == "f" else value
-        for name, value in graph.constants.items()
-    }
-    yield "with weights that were rounded to float16", replace(graph, constants=halves)
+    for words, fewest in (("weights", 0), ("weights, but no biases,", 2)):
+        halves = {
+            name: value.astype(np.float16).astype(np.float64)
+            if value.dtype.kind == "f" and value.ndim >= fewest
+            else value
+            for name, value in graph.constants.items()
+        }
+        yield f"with {words} that were rounded to float16", replace(graph, constants=halves)
 
 
 def _is_square(value: Any) -> bool:
@@ -47,7 +50,7 @@ def _is_square(value: Any) -> bool:
 
 
 def _of_activations(nodes: Sequence[Node]) -> Edits:
-    """Another activation or none, everywhere or in its last place; no clamp; no last bias."""
+    """Another activation or none, everywhere or in its last place; no clamp; no bias of a layer."""
 
     def become(places: Sequence[int], op: str, attributes: Mapping[str, Any] = _PLAIN) -> Mapping[int, list[Node]]:
         first = {place: nodes[place].inputs[:1] for place in places}
@@ -63,9 +66,12 @@ def _of_activations(nodes: Sequence[Node]) -> Edits:
             yield f"without {words}", become(places, "Identity")
     if clamps := [place for place, node in enumerate(nodes) if not node.domain and node.op == "Clip"]:
         yield "without Clip", become(clamps, "Identity")
-    last = nodes[-1]
-    if last.op == "Gemm" and not last.domain and len(last.inputs) > 2:
-        yield "without the bias of the last layer", {len(nodes) - 1: [replace(last, inputs=last.inputs[:2])]}
+    layers = [place for place, node in enumerate(nodes) if not node.domain and node.op == "Gemm"]
+    for number, place in enumerate(layers, 1):
+        if len(nodes[place].inputs) > 2:
+            which = "last" if number == len(layers) else "first" if number == 1 else f"{number}th"
+            without = {place: [replace(nodes[place], inputs=nodes[place].inputs[:2])]}
+            yield f"without the bias of the {which} layer", without
 
 
 def _in_place_of(node: Node, words: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

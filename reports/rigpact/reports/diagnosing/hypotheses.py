@@ -12,6 +12,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rigpact.contract.conventions import ChannelOrder, Conventions, InputOrder, Knob
 from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
@@ -294,8 +295,16 @@ class Hypotheses:
         knobs = [list(changes)[-1] for changes in singles]  # the last change is the new one; the others are the base
         reach = {knob: {stage for stage in wanted if self.matters(knob, stage)} for knob in knobs}
         orders = {name for name, knob in self.contract.system.knobs.items() if isinstance(knob, ChannelOrder)}
-        for (first, one), (second, other) in combinations(list(zip(singles, knobs, strict=True)), 2):
-            if one != other and not orders & {one, other} and reach[one] | reach[other] == wanted:
+        reached = [self._left_alone(changes, wanted) for changes in singles]
+        for (first, one, left), (second, other, also) in combinations(
+            list(zip(singles, knobs, reached, strict=True)), 2
+        ):
+            if (
+                one != other
+                and not orders & {one, other}
+                and reach[one] | reach[other] == wanted
+                and not (left & also).any()
+            ):
                 yield {**first, **second}
         yield from self._repairs(singles, wanted, budget)
         for changes in singles:
@@ -303,6 +312,32 @@ class Hypotheses:
                 order = self._matched(name, changes)
                 if order is not None:
                     yield {**changes, name: order}
+
+    def _left_alone(self, changes: Changes, stages: Iterable[str]) -> NDArray[np.bool_]:
+        """Which channels that differ the last change leaves as they are in every frame, those of all stages in one array.
+
+        What two changes both leave alone they do not mend together. Of a long recording some frames tell.
+        """
+        base = dict(list(changes.items())[:-1])
+        few = self.few_frames
+        told = self if few is None or len(self.evidence.frame) <= BLOCK else few
+        return np.concatenate([told._kept_channels(changes, base, stage) for stage in stages])
+
+    def _kept_channels(self, changes: Changes, base: Changes, stage: str) -> NDArray[np.bool_]:
+        error = self.error(stage, base)
+        if error is None:
+            return np.zeros(0, bool)
+        try:
+            rows = self._replayed(self._that_matter(changes, stage)).computed(stage)
+        except OwnFunctionFailed:
+            raise
+        except UnusableInput:
+            return np.ones(error.excess.shape[1], bool)
+        if rows is None or rows.shape != error.replayed.shape:
+            return np.zeros(error.excess.shape[1], bool)
+        with np.errstate(invalid="ignore"):
+            differs = (error.excess > 1.0).any(axis=0)
+        return np.asarray(differs & (rows == error.replayed).all(axis=0))
 
     def _repairs(self, singles: list[Changes], wanted: set[str], budget: Budget) -> Iterator[Changes]:
         """Pairs: one change that breaks a stage outside `wanted`, and one that only repairs such a stage."""

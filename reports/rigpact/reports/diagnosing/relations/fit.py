@@ -93,7 +93,8 @@ class Fit:
     @classmethod
     def of(cls, subject: Subject, place: Place, reading: Reading) -> Fit:
         """Judge a reading."""
-        error = error_between(subject.stage, subject.error.recorded, reading.rows, reading.bound)
+        bound = np.where(np.isinf(subject.bound), np.inf, reading.bound)  # what says nothing says nothing of a reading
+        error = error_between(subject.stage, subject.error.recorded, reading.rows, bound)
         before, after = subject.error.excess[:, place.channels], error.excess[:, place.channels]
         failing = subject.failing[:, place.channels]
         # a wide bound explains nothing: what should be there must not fit too

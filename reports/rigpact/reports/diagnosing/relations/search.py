@@ -23,6 +23,7 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
+from rigpact.reports.diagnosing.relations.families.clock import clock
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
 from rigpact.reports.diagnosing.relations.families.elsewhere.parts import another_part, parts_elsewhere
 from rigpact.reports.diagnosing.relations.families.elsewhere.provenance import elsewhere, exchanged
@@ -30,6 +31,7 @@ from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lin
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.families.forward import fitted_constants, fitted_forward
 from rigpact.reports.diagnosing.relations.families.histories import histories, restarted
+from rigpact.reports.diagnosing.relations.families.in_time import in_time
 from rigpact.reports.diagnosing.relations.families.inputs import inputs
 from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
 from rigpact.reports.diagnosing.relations.families.on_lines import (
@@ -85,7 +87,7 @@ Family = Callable[[Target], Iterator[Reading]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 WITH_NUMBERS: tuple[Family, ...] = (
-    on_fitted_line, turned_vectors, elsewhere, of_other_vectors, mapped, lines_in_few_frames,
+    on_fitted_line, turned_vectors, elsewhere, of_other_vectors, mapped, clock, in_time, lines_in_few_frames,
 )  # fmt: skip
 """The same, with a number that is fitted, or from anywhere in the recording."""
 OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (

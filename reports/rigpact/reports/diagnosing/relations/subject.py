@@ -177,6 +177,13 @@ class Subject:
         return known
 
     @cached_property
+    def known(self) -> Mapping[str, FloatArray]:
+        """Every vector of the loop that is recorded or can be computed without a network, (T, width) each."""
+        graph = self.contract.system.graph
+        found = {each.name: self.frames.get(each.name) for each in graph if not each.is_answer}
+        return {**self.evidence.recorded, **{name: rows for name, rows in found.items() if rows is not None}}
+
+    @cached_property
     def others(self) -> Mapping[str, FloatArray]:
         """Every other recorded stage, and what is carried to the next frame from one, (T, width)."""
         carried = {each.name: self.frames.get(each.name) for each in self.contract.system.graph if each.carried}

@@ -6,7 +6,7 @@ not; and a term is replayed at a small part of the cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,25 +18,49 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 
 _MOSTLY = 0.5
 """A limit changes fewer frames than this share of them, in a channel that still holds a term's numbers."""
+_PROBES = (np.float32(2.0**-6), np.float32(2.0**6))
 
 
 def with_terms(evidence: Evidence, contract: Contract, stages: Iterable[str]) -> Evidence | None:
     """The evidence with the terms that some recorded stages hold; None where they hold none.
 
-    A number that is as it should be is the term's own: a limit on the way may have hidden it on both sides.
+    What stands at a limit on the way is hidden: what the term was there is not known.
     """
-    graph, frames, recorded = contract.system.graph, ReplayedFrames(evidence, contract), dict(evidence.recorded)
+    graph, frames = contract.system.graph, ReplayedFrames(evidence, contract)
+    recorded, hidden = dict(evidence.recorded), dict(evidence.hidden)
     for stage in stages:
         replayed = frames.computed(stage)
         for name in graph[stage].needs:
             own = None if name in recorded or graph[name].compute is None else frames.get(name)
             if replayed is None or own is None:
                 continue
-            channels = channels_of(replayed, own, but_for_limits=True)
+            probes = [(replayed, own), *_probed(evidence, contract, stage, name, own)]
+            passing, every = (list(map(np.concatenate, zip(*each, strict=True))) for each in (probes[:2], probes))
+            channels = channels_of(*passing, but_for_limits=True)
             if channels is not None:
                 held = recorded[stage][:, channels]
-                recorded[name] = np.where(held == replayed[:, channels], own, held).astype(np.float32)
-    return replace(evidence, recorded=recorded) if len(recorded) > len(evidence.recorded) else None
+                recorded[name], hidden[name] = held, _at_a_limit(held, every[0][:, channels], every[1])
+                if stage in hidden:
+                    hidden[name] |= hidden[stage][:, channels]
+    return replace(evidence, recorded=recorded, hidden=hidden) if len(recorded) > len(evidence.recorded) else None
+
+
+def _probed(
+    evidence: Evidence, contract: Contract, stage: str, name: str, own: FloatArray
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """The stage, and its term, where that is small, so that limits let it pass, and where it is large."""
+    for scale in _PROBES:
+        frames = ReplayedFrames(replace(evidence, recorded={**evidence.recorded, name: own * scale}), contract)
+        replayed = frames.computed(stage)
+        if replayed is not None:
+            yield replayed, frames[name]
+
+
+def _at_a_limit(held: FloatArray, held_by: FloatArray, of: FloatArray) -> NDArray[np.bool_]:
+    """Which numbers, (T, W), stand at a limit: at an end of what holds the term where it is not the term's own number."""
+    limits = np.where(held_by != of, held_by, np.nan)
+    with np.errstate(all="ignore"):
+        return np.asarray((held == np.fmin.reduce(limits, axis=0)) | (held == np.fmax.reduce(limits, axis=0)))
 
 
 def channels_of(replayed: FloatArray, rows: FloatArray, *, but_for_limits: bool = False) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""What happens to a number on its way: held between limits, squashed, smoothed, kept from moving fast, rounded to fewer bits.
+"""What happens to a number on its way: held between limits, squashed, blended, rounded to fewer bits or to steps.
 
 Each has few free numbers, read off from what was recorded: a limit is where many values stand, a share is a quotient.
 """
@@ -39,6 +39,15 @@ def to_bfloat16(rows: FloatArray) -> FloatArray:
 
 
 ROUNDINGS = {"float16": to_float16, "bfloat16": to_bfloat16}
+STEPPINGS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    "cut": np.trunc,
+    "rounded": np.round,
+    "rounded down": np.floor,
+    "rounded up": np.ceil,
+}
+"""How a number comes to a whole one."""
+_STEP_WIDTH = 32.0
+"""A step is told where it is so many bounds wide."""
 FUNCTIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "tanh({it})": np.tanh,
     "atanh({it}): the tanh is missing": np.arctanh,
@@ -57,7 +66,7 @@ FUNCTIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 def mapped(target: Target) -> Iterator[Reading]:
     """Every map of a number, at every place that differs."""
     for place in target.places if target.is_finite else ():
-        for find in (_rounded, _banded, _limited, _functions, _squashed, _slowed, _blended):
+        for find in (_rounded, _stepped, _banded, _limited, _functions, _squashed, _blended):
             yield from find(target, place)
 
 
@@ -75,16 +84,66 @@ def _rounded(target: Target, place: Place) -> Iterator[Reading]:
     """Rounded to float16 or bfloat16; a value within its bound of the middle of two steps may be on either."""
     if target.subject.evidence.precision is not None:  # numbers that were written coarsely do not show who rounded them
         return
-    own, held, bound, _ = _of(target, place)
     for name, rounded in ROUNDINGS.items():
-        steps = np.stack([rounded(own), rounded(own - bound), rounded(own + bound)])
-        nearest = np.argmin(np.abs(steps - held), axis=0)
-        rows = np.take_along_axis(steps, nearest[None], axis=0)[0]
         if target.name:
             words, rule = f"a {target.name} that was rounded to {name}", partial(_on, place, rounded)
         else:
-            words, rule = f"{target.it}, rounded to {name}", partial(_given, rows)
+            rule = partial(_given, _nearest_step(target, place, rounded))
+            words = f"{target.it}, rounded to {name}"
         yield from target.edit("rounded", words, place.channels, rule)
+
+
+def _nearest_step(target: Target, place: Place, stepped: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """What should be there in steps; of two that its rounding leaves open, the one that was there."""
+    own, held, bound, _ = _of(target, place)
+    steps = np.stack([stepped(own), stepped(own - bound), stepped(own + bound)])
+    nearest = np.argmin(np.abs(steps - held), axis=0)
+    return np.asarray(np.take_along_axis(steps, nearest[None], axis=0)[0])
+
+
+def _stepped(target: Target, place: Place) -> Iterator[Reading]:
+    """In steps of one size: cut, as by an int, or rounded."""
+    own, held, bound, failing = _of(target, place)
+    size = _step_of(held[failing], float(np.median(bound[failing]))) if failing.any() else None
+    if size is None or target.subject.evidence.precision is not None:
+        return
+    turn = np.log2(2.0 * np.pi / size)
+    shown = f"a {2 ** round(turn)}th of a turn" if is_odd(size) and abs(turn - round(turn)) < STORED else f"{size:.6g}"
+    for word, whole in STEPPINGS.items():
+        rows = _nearest_step(target, place, partial(_in_steps, whole, size))
+        words = f"{target.it}, {word} to steps of {shown}"
+        yield from target.edit(
+            "rounded",
+            words,
+            place.channels,
+            partial(_given, rows),
+            extra=STORED * np.abs(own),
+            fitted=1,
+            pieces=is_odd(size),
+        )
+
+
+def _in_steps(whole: Callable[[FloatArray], FloatArray], size: float, values: FloatArray) -> FloatArray:
+    return whole(values / size) * size
+
+
+def _step_of(held: FloatArray, bound: float) -> float | None:
+    """The size of which all values are whole numbers of steps, made round; None where there is none."""
+    values = np.unique(np.abs(held[np.isfinite(held)]))
+    apart = np.diff(values)
+    apart = apart[apart > _STEP_WIDTH * bound]
+    if len(apart) < 2 * _FEWEST:
+        return None
+    size = float(np.quantile(apart, 0.05))
+    for reach in (8.0, 64.0, 512.0, np.inf):  # what few steps tell is made precise by many
+        count = np.round(values / size)
+        near = (count > 0.0) & (count < reach)
+        size = float((values[near] * count[near]).sum() / (count[near] ** 2).sum()) if near.any() else size
+    off = 2.0 * bound + STORED * values
+    if size <= _STEP_WIDTH * bound or np.mean(np.abs(values - np.round(values / size) * size) > off) > 1.0 - NEARLY**2:
+        return None
+    reach = (2.0 * bound + STORED * float(values[-1])) / max(1.0, float(np.round(values[-1] / size)))
+    return roundest(size - reach, size + reach)
 
 
 def _given(rows: FloatArray, _own: FloatArray) -> FloatArray:
@@ -149,23 +208,32 @@ def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
 
 
 def _banded(target: Target, place: Place) -> Iterator[Reading]:
-    """Zero where it is small."""
+    """Zero where it is small, or where it is large."""
     own, held, bound, failing = _of(target, place)
     zero = failing & (np.abs(held) <= bound)
     if np.count_nonzero(zero) < _FEWEST or np.count_nonzero(zero) < NEARLY * np.count_nonzero(failing):
         return
-    largest, rest = np.abs(own[zero]).max(), np.abs(own[~failing & (np.abs(own) > bound)])
-    above = rest[rest > largest].min(initial=np.inf)
-    if not np.isfinite(above) or np.any(rest < largest):
-        return
-    band = roundest(float(largest), float(above))
-    words = f"{target.it} with 0 where its size is below {band:.6g}"
-    yield from target.edit("deadband", words, place.channels, partial(_without_small, place, band), fitted=1)
+    sizes, rest = np.abs(own[zero]), np.abs(own[~failing & (np.abs(own) > bound)])
+    for which, without, low, high in (
+        ("below", _without_small, sizes.max(), rest.min(initial=np.inf)),
+        ("above", _without_large, rest.max(initial=0.0), sizes.min()),
+    ):
+        if not 0.0 < low < high < np.inf:
+            continue
+        band = roundest(float(low), float(high))
+        words = f"{target.it} with 0 where its size is {which} {band:.6g}"
+        rule = partial(without, place, band)
+        yield from target.edit("deadband", words, place.channels, rule, fitted=1)
 
 
 def _without_small(place: Place, band: float, own: FloatArray) -> FloatArray:
     values = own[:, place.channels]
     return np.where(np.abs(values) < band, 0.0, values)
+
+
+def _without_large(place: Place, band: float, own: FloatArray) -> FloatArray:
+    values = own[:, place.channels]
+    return np.where(np.abs(values) > band, 0.0, values)
 
 
 def _functions(target: Target, place: Place) -> Iterator[Reading]:
@@ -216,34 +284,8 @@ def _atanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
     return np.asarray(np.arctanh(rows) * scale)
 
 
-def _slowed(target: Target, place: Place) -> Iterator[Reading]:
-    """Moved by at most so much a frame, from what stood there the frame before."""
-    own, held, bound, failing = _of(target, place)
-    before = target.subject.shifted(target.held, -1)[:, place.channels]
-    step = held - before
-    stands = failing & (np.sign(own - before) == np.sign(step)) & (np.abs(step) > 2.0 * bound)
-    stands[0] = False
-    most = _limit(np.abs(step), 2.0 * bound, stands)
-    if most is None or np.count_nonzero(stands) < NEARLY * np.count_nonzero(failing[1:]):
-        return
-    words = f"{target.it}, moved by at most {most:.6g} a frame"
-    yield from target.edit(
-        "rate-limited",
-        words,
-        place.channels,
-        partial(_limited_step, place, before, most),
-        extra=2.0 * bound,
-        fitted=1,
-        pieces=is_odd(most),
-    )
-
-
-def _limited_step(place: Place, before: FloatArray, most: float, own: FloatArray) -> FloatArray:
-    return np.asarray(before + np.clip(own[:, place.channels] - before, -most, most))
-
-
 def _blended(target: Target, place: Place) -> Iterator[Reading]:
-    """A share of the way to another vector: what stood there the frame before (smoothed), its first row, a vector as wide."""
+    """A share of the way to another vector: its own of the frame before, its first row, a vector as wide."""
     own, held, bound, failing = _of(target, place)
     for words, towards, extra in _blends(target, place):
         step = towards - own
@@ -271,9 +313,6 @@ def _between(place: Place, towards: FloatArray, part: float, own: FloatArray) ->
 def _blends(target: Target, place: Place) -> Iterator[tuple[str, FloatArray, FloatArray]]:
     subject, (own, held, _, _) = target.subject, _of(target, place)
     lost = subject.lost_in_writing(held)
-    before = subject.shifted(target.held, -1)[:, place.channels]
-    smoothed = f"{target.name}, smoothed" if target.name else "smoothed"
-    yield f"{smoothed}: {{rest:.4g}} of the way from the frame before", _first_unknown(before), lost
     earlier = subject.shifted(target.own, -1)[:, place.channels]
     yield (
         "{it}, with {part:.4g} of the one of frame t-1 in it",

@@ -15,6 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.relation import FRAME, Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import STORED, Target
+from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY
 
 _TELLING = 8
@@ -149,8 +150,9 @@ def _taken(place: Place, values: FloatArray, known: NDArray[np.bool_], own: Floa
 def _rules(target: Target, every: _Timeline, lags: Sequence[int]) -> Iterator[tuple[str, Source]]:
     """Every rule, in words; the simple ones first."""
     frame = target.subject.evidence.frame
-    for count in _HOLDS:
-        for start in range(count):
+    ticks = Ticks.of_rows(target.own, target.subject.evidence.fps)
+    for count, start in ((each * ticks.step, first) for each in _HOLDS for first in ticks.starts[:each]):
+        if start < count:
             words = f"{target.it} of every {ordinal(count)} frame, held between (frames {start}, {start + count}, …)"
             yield words, partial(_held, count, start)
     for lag in filter(target.may_be_of, lags):
