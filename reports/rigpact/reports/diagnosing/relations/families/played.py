@@ -151,10 +151,11 @@ def _rules(target: Target, every: _Timeline, lags: Sequence[int]) -> Iterator[tu
     """Every rule, in words; the simple ones first."""
     frame = target.subject.evidence.frame
     ticks = Ticks.of_rows(target.own, target.subject.evidence.fps)
-    for count, start in ((each * ticks.step, first) for each in _HOLDS for first in ticks.starts[:each]):
-        if start < count:
-            words = f"{target.it} of every {ordinal(count)} frame, held between (frames {start}, {start + count}, …)"
-            yield words, partial(_held, count, start)
+    holds = [(count, start) for count in _HOLDS for start in range(count)]
+    of_ticks = ((each * ticks.step, int(start)) for each in _HOLDS for start in ticks.starts[:each])
+    for count, start in dict.fromkeys((*holds, *(each for each in of_ticks if each[1] < each[0]))):
+        words = f"{target.it} of every {ordinal(count)} frame, held between (frames {start}, {start + count}, …)"
+        yield words, partial(_held, count, start)
     for lag in filter(target.may_be_of, lags):
         yield target.of_frame(lag), partial(_late, lag)
     failing = frame[target.failing.any(axis=1)]
