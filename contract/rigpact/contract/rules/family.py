@@ -18,8 +18,8 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.subject import MODEL, TRACE, Subject
 from rigpact.contract.rules.views.bundle import BundleView, Unread, need
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.views.declaration import DeclaredView
 from rigpact.contract.rules.views.rows import Rows
+from rigpact.contract.rules.views.system_files import DeclaredView
 from rigpact.contract.systems.system import NetworkBinding
 
 T = TypeVar("T")

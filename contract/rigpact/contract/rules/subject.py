@@ -6,8 +6,7 @@ from functools import cached_property
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.views.auxiliary import Auxiliary, auxiliaries
-from rigpact.contract.rules.views.bundle import BundleView
+from rigpact.contract.rules.views.bundle import Auxiliary, BundleView, auxiliaries
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.views.rows import Rows, TeacherView
 from rigpact.contract.rules.views.system_files import SystemFiles

@@ -12,8 +12,17 @@ from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, tra
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
 from rigpact.contract.rules.family import Need, family, findings_of, on_subject
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, SCALE_KEYS, Auxiliary
-from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, is_finite_float32, need, one_slice
+from rigpact.contract.rules.views.bundle import (
+    ANGVEL_KEYS,
+    POSE_HISTORY,
+    POSE_HISTORY_KEYS,
+    SCALE_KEYS,
+    Auxiliary,
+    BundleView,
+    is_finite_float32,
+    need,
+    one_slice,
+)
 from rigpact.contract.rules.wording import at_first, first_of, listed
 
 POSE_HISTORY_STATISTICS_ABSENT = Rule.titled(

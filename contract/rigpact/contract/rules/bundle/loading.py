@@ -12,8 +12,14 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
 from rigpact.contract.rules.family import Need, family, on_subject
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.auxiliary import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary
-from rigpact.contract.rules.views.bundle import BundleView, FileView
+from rigpact.contract.rules.views.bundle import (
+    ANGVEL_KEYS,
+    POSE_HISTORY_KEYS,
+    TARGET_KEYS,
+    Auxiliary,
+    BundleView,
+    FileView,
+)
 from rigpact.contract.rules.wording import listed
 
 REQUIRED_SLICE_MISSING = Rule.titled(

@@ -15,8 +15,15 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.rules.family import Need, family, findings_of, on_bundle, on_subject
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.auxiliary import SCALE_KEYS
-from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, NamedArray, is_finite_float32, need, one_slice
+from rigpact.contract.rules.views.bundle import (
+    POSE_HISTORY,
+    SCALE_KEYS,
+    BundleView,
+    NamedArray,
+    is_finite_float32,
+    need,
+    one_slice,
+)
 from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
 

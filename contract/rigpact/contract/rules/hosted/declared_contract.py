@@ -11,7 +11,7 @@ from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Need, family, findings_of, on_declaration
 from rigpact.contract.rules.views.bundle import need
-from rigpact.contract.rules.views.declaration import DeclaredView
+from rigpact.contract.rules.views.system_files import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind
 from rigpact.contract.units import kind_of, numerator

@@ -17,7 +17,7 @@ from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.family import Need, family, findings_of, on_declared_networks
 from rigpact.contract.rules.hosted.declared_contract import changes_much, shown_numbers, unused_numbers
 from rigpact.contract.rules.views.bundle import Unread, need
-from rigpact.contract.rules.views.declaration import DeclaredView
+from rigpact.contract.rules.views.system_files import DeclaredView
 from rigpact.contract.rules.wording import first_unlike, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.binding import bound_tensors

@@ -29,7 +29,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.hosted.system_data import FEWEST_ROWS
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.declaration import DeclaredView
+from rigpact.contract.rules.views.system_files import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import UNITS, is_si, kind_of, numerator
 

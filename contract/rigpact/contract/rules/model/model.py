@@ -13,8 +13,7 @@ from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.family import Need, family, on_subject
 from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.auxiliary import history_length
-from rigpact.contract.rules.views.bundle import BundleView, need
+from rigpact.contract.rules.views.bundle import BundleView, history_length, need
 from rigpact.contract.rules.wording import listed
 
 INPUT_COUNT_DIFFERS = Rule.titled(

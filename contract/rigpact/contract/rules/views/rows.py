@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.layout import ROOT_VELOCITY, Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix
-from rigpact.contract.rules.views.auxiliary import Auxiliary
 from rigpact.contract.rules.views.bundle import (
+    Auxiliary,
     BundleView,
     FileView,
     Unread,
