@@ -68,6 +68,7 @@ class OnnxSystemNetwork:
         self._inputs, self._outputs = (
             [each.name for each in side or ()] for side in bound_tensors(self.signature, system.binding)
         )
+        self._own = [entry.name for entry in self.signature.outputs]
         entries = {entry.name: entry for entry in self.signature.inputs}
         widths = {name: system.vectors[stage].width for name, stage in zip(self._inputs, system.inputs, strict=True)}
         self._shapes = {name: entry.shape for name, entry in entries.items()}
@@ -125,11 +126,9 @@ class OnnxSystemNetwork:
         """The same, in the model's own order and shapes, and back."""
         count = len(inputs[0])
         found = self._bounded.answer(self.own_inputs(inputs), self.own_inputs(moved))
-        own = [entry.name for entry in self.signature.outputs]
-        places = [own.index(name) for name in self._outputs]
 
         def flat(outputs: Sequence[FloatArray]) -> list[FloatArray]:
-            return [self._flat(outputs[place], count) for place in places]
+            return [self._flat(outputs[self.own_output(place)], count) for place in range(len(self._outputs))]
 
         return BoundedAnswer(flat(found.exact), lambda: flat(found.bound))
 
@@ -149,18 +148,17 @@ class OnnxSystemNetwork:
 
     def own_output(self, place: int) -> int:
         """Where the model itself has the output that the system has at `place`."""
-        return [entry.name for entry in self.signature.outputs].index(self._outputs[place])
+        return self._own.index(self._outputs[place])
 
     def _run_own(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
         """The model itself, on its own inputs."""
-        own = [entry.name for entry in self.signature.outputs]
         count = max(map(len, inputs))
         if self._takes_one and not self._wholes and count > 1:
             answers = [self._run_own([_row_of(each, row, count) for each in inputs]) for row in range(count)]
-            return [np.concatenate([answer[place] for answer in answers]) for place in range(len(own))]
+            return [np.concatenate([answer[place] for answer in answers]) for place in range(len(self._own))]
         names = [entry.name for entry in self.signature.inputs]
         rows = [np.ascontiguousarray(each, np.float32) for each in inputs]
-        return list(run_session(self._session, own, dict(zip(names, rows, strict=True)), self.name))
+        return list(run_session(self._session, self._own, dict(zip(names, rows, strict=True)), self.name))
 
     def __call__(self, inputs: Sequence[FloatArray]) -> list[FloatArray]:
         """Evaluate; row by row if the export fixed the batch to 1."""
@@ -176,8 +174,7 @@ class OnnxSystemNetwork:
         if self._wholes and count > 1:
             answers = [self._evaluate([each[row : row + 1] for each in inputs]) for row in range(count)]
             return [np.concatenate([answer[place] for answer in answers]) for place in range(len(self._outputs))]
-        own = [entry.name for entry in self.signature.outputs]
-        found = dict(zip(own, self._run_own(self.own_inputs(inputs)), strict=True))
+        found = dict(zip(self._own, self._run_own(self.own_inputs(inputs)), strict=True))
         return [self._flat(found[name], count) for name in self._outputs]
 
     def _shaped(self, name: str, rows: FloatArray) -> FloatArray:

@@ -47,9 +47,11 @@ class ObservedModel:
         """The names of all values that nodes compute."""
         return [name for node in self.nodes for name in node.outputs if name]
 
-    def observing(self, names: Sequence[str]) -> Run:
-        """The model with these values as extra outputs, ready to run."""
-        return self._observing(self._copy(), names)
+    def observing(self, names: Sequence[str], edited: Any = None) -> Run:
+        """The model, or an edited copy of it, with these values as extra outputs, ready to run."""
+        model, extra = self._copy() if edited is None else edited, [name for name in names if name not in self.outputs]
+        model.graph.output.extend(type(model.graph.output[0])(name=name) for name in extra)
+        return self._run(model, [*self.outputs, *extra], self.inputs)
 
     def without_masks(self, inputs: Sequence[FloatArray]) -> Values:
         """All computed values if the masks among the constants are finite; none where that cannot be run."""
@@ -65,14 +67,9 @@ class ObservedModel:
         for each in single:
             each.f = float(ordinary(np.asarray(each.f, np.float32)))
         try:
-            return self._observing(model, self.computed)(inputs) if masks or single else {}
+            return self.observing(self.computed, model)(inputs) if masks or single else {}
         except UnusableInput:
             return {}
-
-    def _observing(self, model: Any, names: Sequence[str]) -> Run:
-        extra = [name for name in names if name not in self.outputs]
-        model.graph.output.extend(type(model.graph.output[0])(name=name) for name in extra)
-        return self._run(model, [*self.outputs, *extra], self.inputs)
 
     def _run(self, model: Any, outputs: Sequence[str], inputs: Sequence[str]) -> Run:
         if model.ByteSize() > LARGEST_BYTES:

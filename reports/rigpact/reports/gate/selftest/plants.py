@@ -8,7 +8,7 @@ import json
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,6 @@ SAME = 1e-5
 """Below this difference, an injected convention changes no recorded value on this clip."""
 _CANNOT = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, AssertionError, UnusableInput)
 """The errors of an edit on files that hold nothing to damage."""
-_NOT_NUMBERS = frozenset({"path", "sha256", "companion_sha256", "meaning", "system", "origin"})
 
 
 class NotApplicable(Exception):
@@ -284,15 +283,3 @@ def _replace_trace(target: Path, damaged: Path) -> None:
         write_bytes(target, whole[: len(whole) * 3 // 4])
     else:
         write_trace(trace, target)
-
-
-def numbers_of(contract: Any) -> Any:
-    """All values of a contract that are used in computations, for a comparison; arrays as bytes."""
-    if isinstance(contract, np.ndarray):
-        return contract.shape, contract.tobytes()
-    if is_dataclass(contract):
-        names = [entry.name for entry in fields(contract) if entry.name not in _NOT_NUMBERS]
-        return [(name, numbers_of(getattr(contract, name))) for name in names]
-    if isinstance(contract, Mapping):
-        return {name: numbers_of(value) for name, value in contract.items()}
-    return [numbers_of(value) for value in contract] if isinstance(contract, list | tuple) else contract

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -39,7 +40,6 @@ from rigpact.reports.gate.selftest.plants import (
     TRACE_PARTS,
     NotApplicable,
     Plant,
-    numbers_of,
     plants,
 )
 from rigpact.reports.processes import other_processes, process_pool
@@ -298,11 +298,15 @@ def _noticed(
 
 
 def _loads_the_same(configuration: Configuration, sound: Path) -> bool:
-    """Whether the project in the working directory loads exactly the numbers of the sound one."""
-    settings = configuration.gate or GateSettings()
-    changed = numbers_of(Project(settings).contract)
+    """Whether the contract in the working directory means what the sound one does."""
+
+    def meant() -> tuple[str, dict[str, Any]]:
+        contract = Project(configuration.gate or GateSettings()).contract
+        return contract.meaning.sha256 if contract.meaning else contract.sha256, dict(contract.conventions)
+
+    changed = meant()
     with contextlib.chdir(sound):
-        return bool(changed == numbers_of(Project(settings).contract))
+        return changed == meant()
 
 
 def _report(
