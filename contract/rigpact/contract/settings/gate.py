@@ -181,9 +181,7 @@ def read_gate_settings(table: SettingsTable) -> GateSettings:
     )
     _refuse_repeated_names(table, (*teacher, *traces))
     return GateSettings(
-        bundle=table.file("bundle"),
-        companion=table.file("companion"),
-        model=table.file("model"),
+        **{key: table.file(key) for key in ("bundle", "companion", "model")},
         clips=table.files("clips", 'file names, for example ["clips/*.json"]'),
         teacher=teacher,
         traces=traces,
@@ -262,12 +260,8 @@ def _conventions(table: SettingsTable) -> Mapping[str, Any]:
 
 
 def _thresholds(table: SettingsTable) -> Thresholds:
-    return Thresholds(
-        table.number("tolerance-factor") or 1.0,
-        table.number("pose-deg"),
-        table.number("pose-cm"),
-        table.number("adequacy-margin") or ADEQUACY_MARGIN,
-    )
+    factor, margin = table.number("tolerance-factor") or 1.0, table.number("adequacy-margin") or ADEQUACY_MARGIN
+    return Thresholds(factor, table.number("pose-deg"), table.number("pose-cm"), margin)
 
 
 def _budget(table: SettingsTable) -> Budget:

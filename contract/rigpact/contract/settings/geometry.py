@@ -68,20 +68,17 @@ def read_geometry_settings(table: SettingsTable) -> GeometrySettings:
 
 
 LEFT_OUT = "none"
+_TEXTS = {
+    "module": "a module or a file", "role": "a role, or none", "shape": "a shape, for example (B, T, J, *)",
+    "takes": "its arguments, for example axis, angle", "order": "an order, for example ZYX", "reason": "a reason",
+}  # fmt: skip
 
 
 def _function(entry: SettingsTable) -> FunctionSettings:
     if entry.content.get("role") == LEFT_OUT:
         entry.required_text("reason", KEYS["geometry.function"]["reason"])
+    name = entry.required_text("name", KEYS["geometry.function"]["name"])
+    said = {key: entry.text(key, expected) for key, expected in _TEXTS.items()}
     return FunctionSettings(
-        name=entry.required_text("name", KEYS["geometry.function"]["name"]),
-        module=entry.text("module", "a module or a file"),
-        role=entry.text("role", "a role, or none"),
-        shape=entry.text("shape", "a shape, for example (B, T, J, *)"),
-        takes=entry.text("takes", "its arguments, for example axis, angle"),
-        bones=entry.count("bones"),
-        order=entry.text("order", "an order, for example ZYX"),
-        degrees=entry.flag("degrees"),
-        reason=entry.text("reason", "a reason"),
-        place=entry.place(),
+        name, **said, bones=entry.count("bones"), degrees=entry.flag("degrees"), place=entry.place()
     )

@@ -264,12 +264,9 @@ def document_to_teacher_file(document: Document) -> TeacherFile:
         fps=_fps(document),
         state_norm=state_norm,
         cond=cond,
-        contacts=rows(aux, aux_place, "contacts"),
-        angvel_norm=rows(aux, aux_place, "angvel_norm"),
-        pose_hist_norm=rows(aux, aux_place, "pose_hist_norm"),
         target_norm=rows(teacher, "teacher", "target_norm"),
-        y_norm=rows(prediction, "prediction", "y_norm"),
-        y_raw=rows(prediction, "prediction", "y_raw"),
+        **{name: rows(aux, aux_place, name) for name in ("contacts", "angvel_norm", "pose_hist_norm")},
+        **{name: rows(prediction, "prediction", name) for name in ("y_norm", "y_raw")},
     )
 
 

@@ -50,28 +50,16 @@ class TraceHeader:
     says_mode: bool = True
     """Whether the file itself says its mode. A table of columns need not: then it is a guess, or what a project declares."""
 
-    @property
-    def _hashes(self) -> list[tuple[str, str | None]]:
-        return [(name, getattr(self, name)) for name in OPTIONAL_HASHES]
-
     def to_json(self, widths: dict[str, int]) -> dict[str, Any]:
         """The header object, with the width of each stage."""
-        return (
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "producer": {"name": self.producer, "version": self.producer_version},
-                "contract": {"bundle_sha256": self.bundle_sha256}
-                | {name: value for name, value in self._hashes if value},
-                "fps": self.fps,
-                "mode": self.mode,
-                "clip": self.clip,
-                "stages": widths,
-            }
-            | ({} if self.system is None else {"system": self.system})
-            | ({} if self.bones is None else {"bones": list(self.bones)})
-            | ({"about": dict(self.about)} if self.about else {})
-        )
+        hashes = {name: getattr(self, name) for name in OPTIONAL_HASHES if getattr(self, name)}
+        header = {
+            "format": FORMAT, "version": VERSION, "producer": {"name": self.producer, "version": self.producer_version},
+            "contract": {"bundle_sha256": self.bundle_sha256, **hashes},
+            "fps": self.fps, "mode": self.mode, "clip": self.clip, "stages": widths,
+        }  # fmt: skip
+        more = {"system": self.system, "bones": self.bones and list(self.bones), "about": dict(self.about) or None}
+        return header | {name: value for name, value in more.items() if value is not None}
 
 
 def run_header(contract: Contract, fps: float, mode: str, clip: str | None = None, network: Any = None) -> TraceHeader:
