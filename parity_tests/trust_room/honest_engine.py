@@ -17,7 +17,6 @@ from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 Array = NDArray[Any]
 F = np.float32
 INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
-SMALL = F(1e-4)
 
 
 def backwards(x: Array, weight: Array, bias: Array) -> Array:
@@ -51,9 +50,7 @@ class Engine:
         steps, place = len(raw) - 1, self._place("BoneRotations6D")
         found = {"x_raw": raw[:steps], "state": self._zscored(raw[:steps])}
         found["cond"] = np.stack([_condition(frame) for frame in frames[:steps]])
-        found["contacts"] = np.array(
-            [[frame["FootEvidence"][side]["soft_contact_score"] for side in "LR"] for frame in frames[:steps]], F
-        )
+        found["contacts"] = np.array([_contacts(frame) for frame in frames[:steps]], F)
         found["angvel"] = found["state"][:, self._place("BoneAngularVelocities")]
         kept = to_six(turned(to_quaternion(to_matrix(raw[:, place]))))
         past = [np.maximum(np.arange(steps) - lag, 0) for lag in range(self.length - 1, -1, -1)]
@@ -78,7 +75,9 @@ class Engine:
 
     def _raw(self, frames: list[Mapping[str, Any]]) -> Array:
         keys = ("RootPosition", "RootVelocityXY", "RootYaw", "BoneRotations", "BoneAngularVelocities")
-        return np.array([np.concatenate([np.ravel(frame[key]) for key in keys]) for frame in frames]).astype(F)
+        rows = [np.concatenate([np.ravel(frame[key]) for key in keys]) for frame in frames]
+        touching = [_contacts(frame) if "Contacts" in self.state else [] for frame in frames]
+        return np.hstack([np.array(rows), np.array(touching)]).astype(F)
 
     def _zscored(self, raw: Array) -> Array:
         value, pi = raw.copy(), F(np.pi)
@@ -89,6 +88,10 @@ class Engine:
             place = self._place(name)
             value[:, place] = np.tanh(raw[:, place] / np.maximum(np.abs(self.numbers[scale]), F(1e-3)))
         return (value - self.numbers["MuX"]) / np.maximum(np.abs(self.numbers["StdX"]), F(1e-6))
+
+
+def _contacts(frame: Mapping[str, Any]) -> list[float]:
+    return [frame["FootEvidence"][side]["soft_contact_score"] for side in "LR"]
 
 
 def _condition(frame: Mapping[str, Any]) -> Array:

@@ -16,13 +16,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract import Contract, load_contract
 from rigpact.contract.layout import INPUTS
-from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, open_run, read_clip, run_frames, write_trace
+from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_trace, run_frames, write_trace
 
 from .honest_engine import Engine, backwards, recorded
 from .tried import passes, refused
 
-CONVENTIONS = {"angvel_source": "state_slice"}
-CLIPS = ("Walk_F", "Walk_L_To_R")
+CONVENTIONS = {"angvel_source": "state_slice", "output_mode": "delta"}
+CLIPS = {"real": "Walk_F.json", "real, turning": "Walk_L_To_R.json", "demo": "clips/Sneak_Turn.json"}
 WRONG = 0.01
 Stages = dict[str, Any]
 Array = NDArray[Any]
@@ -76,117 +76,74 @@ class Network:
 
 
 class Project:
-    """The real bundle, a network for it, and what engine and reference record on a clip."""
+    """A bundle, a network for it, and what engine and reference record on a clip."""
 
-    def __init__(self, real: Path, folder: Path) -> None:
-        """Write the model and the settings of a gate."""
-        self.real, self.folder = real, folder
-        self.bundle, self.companion = real / "norm_template.json", real / "pretrain_template.json"
-        self.contract: Contract = load_contract(self.bundle, self.companion, CONVENTIONS)
+    def __init__(self, bundles: Path, clip: str, folder: Path) -> None:
+        """Write the model."""
+        files = bundles / "norm_template.json", bundles / "pretrain_template.json"
+        self.clip, self.folder, self.files = bundles / clip, folder, files
+        self.contract: Contract = load_contract(*files, CONVENTIONS)
         self.network = Network(self.contract)
         self.model = self.network.save(folder / "model.onnx")
-        self.words: list[object] = ["--contract", self.bundle, "--companion", self.companion]
-        for knob, value in CONVENTIONS.items():
-            self.words += ["--set", f"{knob}={value}"]
+        self.words: list[object] = ["--contract", files[0], "--companion", files[1], "--onnx", self.model]
+        self.words += [word for knob, value in CONVENTIONS.items() for word in ("--set", f"{knob}={value}")]
 
-    def engine(self, clip: Path, network: Network | None = None) -> Stages:
-        """What the engine computes."""
-        return Engine(self.bundle, self.companion, (network or self.network).of_list).run(clip)
-
-    def write(self, stages: Stages, name: str = "engine") -> Path:
-        """The engine's recording."""
-        path = self.folder / f"{name}.trace.safetensors"
-        write_trace(recorded(stages), path)
+    def engine(self, *stages: str, network: Network | None = None) -> Path:
+        """What the engine records: these stages, or all."""
+        computed: Stages = Engine(*self.files, (network or self.network).of_list).run(self.clip)
+        path = self.folder / "engine.trace.safetensors"
+        write_trace(recorded({name: computed[name] for name in stages or computed}), path)
         return path
 
-    def reference(self, clip: Path, frames: int, kept: Stages) -> Path:
-        """The reference's recording of the stages that the engine records too."""
-        runner = open_run(self.contract, OnnxNetwork(self.model, self.contract), read_clip(clip), "teacher")
-        trace = run_frames(runner, range(frames), clip.stem, "teacher")
-        path = self.folder / "reference.trace.safetensors"
-        for name in set(trace.stages) - set(kept):
+    def compared(self, command: Any, engine: Path) -> Any:
+        """`rigpact diff` of the reference and the engine, of the stages that both record."""
+        runner = open_run(self.contract, OnnxNetwork(self.model, self.contract), read_clip(self.clip), "teacher")
+        held, path = read_trace(engine), self.folder / "reference.trace.safetensors"
+        trace = run_frames(runner, range(len(held.frame)), self.clip.stem, "teacher")
+        for name in set(trace.stages) - set(held.stages):
             del trace.stages[name]
         write_trace(trace, path)
-        return path
+        return command("diff", path, engine, *self.words)
 
 
-@pytest.fixture
-def project(real_project: Path) -> Project:
-    return Project(real_project, real_project)
+@pytest.fixture(params=CLIPS)
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Project:
+    """The demo character, and the deployed one where its files are there."""
+    bundles = request.getfixturevalue("demo_bundle" if request.param == "demo" else "real_data")
+    return Project(bundles, CLIPS[request.param], tmp_path)
 
 
-def compared(project: Project, command: Any, clip: Path, stages: Stages, *more: object) -> Any:
-    """`rigpact diff` of reference and engine."""
-    engine = project.write(stages)
-    reference = project.reference(clip, len(stages["state"]), stages)
-    return command("diff", reference, engine, *project.words, "--onnx", project.model, *more)
-
-
-@passes("an engine in float32 with its own sums, on a bundle with deviations of 1e-6")
-@pytest.mark.parametrize("name", CLIPS)
-def test_an_honest_engine_agrees_on_every_stage(project: Project, command: Any, name: str) -> None:
+@passes("an engine in float32 with its own sums, also on a bundle with deviations of 1e-6")
+def test_an_honest_engine_agrees_on_every_stage(project: Project, command: Any) -> None:
     """An alarm about a correct engine teaches a team to ignore alarms."""
-    clip = project.real / f"{name}.json"
-    answer = compared(project, command, clip, project.engine(clip))
+    answer = project.compared(command, project.engine())
     assert answer.status == 0, answer.out
 
 
-@passes("nothing but the published pose, on a bundle whose history has deviations of 1e-6: a sampled bound judges")
-def test_an_output_behind_a_wide_worst_case_agrees(project: Project, command: Any) -> None:
-    """One rounding of the history may be hundreds of z here: by the worst case alone no pose could be judged."""
-    clip = project.real / "Walk_F.json"
-    engine = project.write({"y_out": project.engine(clip)["y_out"]})
-    answer = command("explain", engine, *project.words, "--clip", clip, "--onnx", project.model)
+@passes("nothing but the published pose, also on a bundle whose history has deviations of 1e-6: a sampled bound judges")
+def test_the_output_alone_agrees(project: Project, command: Any, request: pytest.FixtureRequest) -> None:
+    """One rounding of the history may be hundreds of z there: by the worst case alone no pose could be judged."""
+    answer = command("explain", project.engine("y_out"), *project.words, "--clip", project.clip)
     assert answer.status == 0, answer.out
-    assert "a sampled bound judged" in answer.out
-
-
-class Demo:
-    """The demo character, an engine in float32 with its own inference, and its published pose alone."""
-
-    def __init__(self, demo_bundle: Path, folder: Path) -> None:
-        """Write a model with weights of ordinary size."""
-        self.clip = demo_bundle / "clips" / "Sneak_Turn.json"
-        files = demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json"
-        self.contract = load_contract(*files)
-        self.network, self.engine = Network(self.contract), folder / "engine.trace.safetensors"
-        self.words = ("--contract", files[0], "--companion", files[1], "--clip", self.clip)
-        self.model = self.network.save(folder / "model.onnx")
-
-    def record(self, network: Network) -> Path:
-        """The published pose of a run in float32."""
-        contract = self.contract.with_conventions({"math": "f32"})
-        runner = open_run(contract, CallableNetwork(network), read_clip(self.clip), "teacher")
-        trace = run_frames(runner, range(24), "Sneak_Turn", "teacher")
-        write_trace(recorded({"y_out": trace.stages["y_out"]}, trace.header.fps), self.engine)
-        return self.engine
-
-
-@passes("an engine in float32 that records nothing but what it publishes")
-def test_the_output_alone_agrees(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
-    """What the inputs are uncertain by is carried through the network, so the output can be judged without them."""
-    demo = Demo(demo_bundle, tmp_path)
-    answer = command("explain", demo.record(demo.network), *demo.words, "--onnx", demo.model)
-    assert answer.status == 0, answer.out
+    assert "demo" in request.node.name or "a sampled bound judged" in answer.out
 
 
 @refused("the same engine with one row of weights off by a tenth", "DIFFERS in y_out")
 @pytest.mark.usefixtures("no_search")
 def test_a_wrong_weight_shows_in_the_output_alone(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
-    """The carried uncertainty must not hide a wrong model."""
-    demo = Demo(demo_bundle, tmp_path)
-    wrong = Network(demo.contract)
+    """What the inputs are uncertain by is carried through the network; it must not hide a wrong model."""
+    project = Project(demo_bundle, CLIPS["demo"], tmp_path)
+    wrong = Network(project.contract)
     wrong.weights[2][7] *= np.float32(1.1)
-    answer = command("explain", demo.record(wrong), *demo.words, "--onnx", demo.model)
+    answer = command("explain", project.engine("y_out", network=wrong), *project.words, "--clip", project.clip)
     assert answer.status == 1, answer.out
 
 
 @refused("an engine whose last layer has one weight off by a hundredth", "RP801 in y_norm")
 def test_a_wrong_weight_is_seen(project: Project, command: Any) -> None:
     """The tolerance is wide where the inputs differ; it must not hide a wrong model."""
-    clip = project.real / "Walk_F.json"
     wrong = Network(project.contract)
     wrong.weights[2][7, 3] *= np.float32(1.0 + WRONG)
-    answer = compared(project, command, clip, project.engine(clip, wrong))
+    answer = project.compared(command, project.engine(network=wrong))
     assert answer.status == 1
     assert "RP801 error: y_norm differs" in answer.out

@@ -181,11 +181,6 @@ def forged(project: Project) -> None:
 WAIVED = f'[[gate.waive]]\npart = "model"\n{DEBT}'
 
 
-def without_onnx(project: Project) -> None:
-    project.patch.setitem(sys.modules, "onnx", None)
-    shutil.rmtree(project.folder / "teacher_predictions")
-
-
 def not_installed(project: Project) -> None:
     def installed(name: str) -> str:
         if name == "onnx":
@@ -443,11 +438,6 @@ REFUSED: dict[str, tuple[str, list[Case]]] = {
     "an archive whose findings were edited by hand": (
         "exit 2: other words than its hash says",
         [Case([BROKEN, settings(GATE), ran("gate --archive kept.rigpact.zip", 1), forged], {"gate --from kept.rigpact.zip": 2})]),
-    "a model whose nodes and weights cannot be read, because the package onnx is gone": (
-        "exit 2; the error says what is missing",
-        [Case([settings(WHOLE), without_onnx], dict.fromkeys(
-            ("gate", f"check {BUNDLE} --onnx {MODEL}", f"check --each {MODEL}", "init --status"), 2),
-            ["the package onnx is not installed"], ["\nPASS"])]),
     "a file that [gate] names and that is not there": (
         "exit 2; `rigpact init --status` says which part and how to get it",
         [Case([settings(WHOLE), gone(MODEL)], {"init --status": 2}, ["missing        model: model.onnx"]),
