@@ -1,4 +1,4 @@
-"""RP053-RP063: what is wrong with the slices of state and output that a runtime loads all the same."""
+"""RP053-RP063: where each feature stands in the state and in the output."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""RP115-RP118, RP200-RP204: what the six numbers of a rotation are, what the network's rotations mean, and what their means say.
+"""RP115-RP118, RP200-RP204: what the six numbers of a rotation are, and what the network's rotations and their means say.
 
 Means are those of unit columns, and of one motion in state and output.
 """

@@ -1,4 +1,4 @@
-"""RP220-RP232: the bones of a bundle: their table, and the table as a body: lengths, sides, order."""
+"""RP220-RP232: the bones of a bundle: their table, and the table as a body."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""RP101-RP114: means, standard deviations and tanh scales, each alone and together, and whether any data can have them.
+"""RP101-RP114: means, standard deviations and tanh scales, each alone and together.
 
 Every array is judged as float32, because both sides hold float32. numpy writes the float32 number 1e-6 as
 9.999999974752427e-07, and this is exactly the engine's floor. rotations.py judges the means of rotations.

@@ -1,4 +1,4 @@
-"""RP510-RP514, RP550-RP554: the six numbers of every bone, whether they move like a body, and their angular velocities.
+"""RP510-RP514, RP550-RP554: the rotations of every bone, and their angular velocities, in clips and teacher rows.
 
 Of angular velocities, in clips and in teacher rows, one number decides: the slope of the recorded vectors against the log map
 of the rotations. A slope of 1 is right, 0.5 is half the angle, 57.3 is degrees. If no slope fits, the rules try another frame

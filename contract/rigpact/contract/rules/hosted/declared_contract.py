@@ -1,4 +1,4 @@
-"""RP756 to RP764, RP771: your own contract by itself: profile, orders of joints, rounded and unused numbers, idle stages."""
+"""RP756 to RP764, RP771: your own contract by itself: its profile, orders of joints, numbers and idle stages."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""RP765 to RP769: a model against the contract that declares its network: what stands inside it, and what its metadata says.
+"""RP765 to RP769: a model against the contract that declares its network.
 
 Normalisers and factors stand in the graph, or the contract applies them outside. The keys of the metadata are those that
 exporters of walking policies write: joint_names, default_joint_pos, action_scale, observation_names,

@@ -1,4 +1,4 @@
-"""RP620, RP630-RP639: what the numbers of a teacher prediction mean: poses, residuals, poses that were never normalised."""
+"""RP620, RP630-RP639: what the numbers of a teacher prediction mean."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
