@@ -141,7 +141,7 @@ def test_a_contract_of_ones_own_has_no_character(tmp_path, capsys):
     path = tmp_path / "own.toml"
     path.write_text(f'format = "rigpact-contract"\nversion = 1\nname = "own"\n{given}', encoding="utf-8")
     assert run_command_line(["check", str(path)]) == 1
-    assert "found state_features, expected an operation that needs no character" in capsys.readouterr().out
+    assert "found state_features, expected an operation of any contract" in capsys.readouterr().out
 
 
 def small(**changes: Any):
@@ -197,6 +197,25 @@ def test_a_convention_that_names_nothing_is_refused(old, new, says):
     """A convention with a slip in its name is nobody's, and no mistake of it is ever found."""
     with pytest.raises(UnusableInput, match=says):
         Page("small", SMALL.replace(old, new)).system()
+
+
+@pytest.mark.parametrize(
+    ("formula", "says"),
+    [
+        ("x + gain * w", "'w', expected a name"),
+        ("x +", "a formula"),
+        ("__import__('os')", "__import__"),
+        ("roots(x)", "roots"),
+    ],
+)
+def test_a_slip_in_a_formula_is_refused(formula, says):
+    """A name that nothing has would leave the stage uncomputed without a word; a formula is no code."""
+    page = SMALL.replace(
+        'operation = "affine", of = "x", scale = "gain"', f'operation = "formula", of = "x", is = "{formula}"'
+    )
+    with pytest.raises(UnusableInput) as refused:
+        Page("small", page.partition("gain_use =")[0], by_rigpact=True).system()
+    assert says in str(refused.value)
 
 
 def test_words_of_a_page_are_none_of_a_contract_of_ones_own(tmp_path):

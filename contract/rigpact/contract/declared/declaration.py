@@ -259,8 +259,8 @@ class _Reader:
                 Wrong.CHOICE,
                 (*place, "operation"),
                 operation.name,
-                "an operation that needs no character",
-                "a system's page names it, and a schema bundle brings the numbers",
+                "an operation of any contract",
+                "only a system's page names it",
             )
         self._refuse_unknown_keys(table, place, operation)
         of = table.get("of", [])

@@ -6,8 +6,8 @@ and Stability of Numerical Algorithms, 3.3). To add a function: a row in `MOVES`
 """
 
 import ast
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.fields import measure_of_given
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Wrong
+from rigpact.contract.declared.problems import Wrong, unknown
 from rigpact.contract.declared.values import Choice
 from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
@@ -44,35 +44,28 @@ class Value:
     error: FloatArray | None
 
 
-def _of(numbers: FloatArray, error: FloatArray | None) -> Value:
-    return Value(numbers, None if error is None else np.broadcast_to(error, np.shape(numbers)))
+Named = Callable[[str], Value]
+Formula = Callable[[Named, bool], Value]
+"""What its names are, and whether the error is asked for -> the value."""
 
 
-def _product_error(a: FloatArray, b: FloatArray, ea: FloatArray, eb: FloatArray, result: FloatArray) -> FloatArray:
-    return np.abs(a) * eb + ea * (np.abs(b) + eb) + UNIT_ROUNDOFF * np.abs(result)
-
-
-def _quotient_error(_a: FloatArray, b: FloatArray, ea: FloatArray, eb: FloatArray, result: FloatArray) -> FloatArray:
-    return (ea + np.abs(result) * eb) / np.maximum(np.abs(b) - eb, 0.0) + UNIT_ROUNDOFF * np.abs(result)
-
-
-def _sum_error(_a: FloatArray, _b: FloatArray, ea: FloatArray, eb: FloatArray, result: FloatArray) -> FloatArray:
-    return ea + eb + UNIT_ROUNDOFF * np.abs(result)
-
-
-def _matrix_error(a: FloatArray, b: FloatArray, ea: FloatArray, eb: FloatArray, _result: FloatArray) -> FloatArray:
+def _matrix_error(a: FloatArray, b: FloatArray, ea: FloatArray, eb: FloatArray) -> FloatArray:
     size = np.abs(b)
     return np.asarray(np.abs(a) @ eb + ea @ (size + eb) + gamma(b.shape[-2] + 1) * (np.abs(a) @ size))
 
 
+_U = UNIT_ROUNDOFF
 ARITHMETIC: Mapping[type, tuple[Callable[..., Any], Callable[..., FloatArray]]] = {
-    ast.Add: (np.add, _sum_error),
-    ast.Sub: (np.subtract, _sum_error),
-    ast.Mult: (np.multiply, _product_error),
-    ast.Div: (np.divide, _quotient_error),
+    ast.Add: (np.add, lambda a, b, ea, eb: ea + eb + _U * np.abs(a + b)),
+    ast.Sub: (np.subtract, lambda a, b, ea, eb: ea + eb + _U * np.abs(a - b)),
+    ast.Mult: (np.multiply, lambda a, b, ea, eb: np.abs(a) * eb + ea * (np.abs(b) + eb) + _U * np.abs(a * b)),
+    ast.Div: (
+        np.divide,
+        lambda a, b, ea, eb: (ea + np.abs(a / b) * eb) / np.maximum(np.abs(b) - eb, 0.0) + _U * np.abs(a / b),
+    ),
     ast.MatMult: (np.matmul, _matrix_error),
 }
-"""Both sides and their errors -> the result, and its error with its own rounding."""
+"""What is computed of both sides, and its error, of both sides and their errors."""
 MOVES: Mapping[str, Callable[..., FloatArray]] = {
     **{f"by_{size}": partial(lambda size, rows: rows.reshape(len(rows), -1, size), size) for size in (3, 4, 6, 7)},
     "transposed": lambda rows: np.swapaxes(rows, -1, -2),
@@ -191,16 +184,6 @@ of an angle, centre and mean of all points and of all numbers, quaternions of ha
 euler_xyz angles about fixed axes, heads where joints are along their parents."""
 
 
-def _called(name: str, values: list[Value]) -> Value:
-    numbers = [each.numbers for each in values]
-    errors = [each.error for each in values if each.error is not None]
-    function = MOVES[name] if name in MOVES else COMPUTES[name][0]
-    result = function(*numbers)
-    if len(errors) < len(values):
-        return Value(result, None)
-    return _of(result, function(*errors) if name in MOVES else COMPUTES[name][1](*numbers, *errors))
-
-
 def _index(node: ast.expr) -> Any:
     """A part of a vector, as numpy takes it, of the last axes: a whole number among several takes its axis away."""
     if isinstance(node, ast.Tuple):
@@ -215,25 +198,41 @@ def _index(node: ast.expr) -> Any:
     return ..., [place] if isinstance(place, int) else place
 
 
-def evaluated(node: ast.expr, named: Callable[[str], Value], *, is_bounded: bool) -> Value:
-    """The value of a formula; named: what its names are."""
-    value = partial(evaluated, named=named, is_bounded=is_bounded)
+def compiled(node: ast.expr) -> Formula:
+    """The formula that a tree is."""
     match node:
         case ast.Name(name):
-            return named(name)
+            return lambda named, _is_bounded: named(name)
         case ast.BinOp(left, operator, right):
-            function, error = ARITHMETIC[type(operator)]
-            a, b = value(left), value(right)
-            result = function(a.numbers, b.numbers)
-            if a.error is None or b.error is None:
-                return Value(result, None)
-            return _of(result, error(a.numbers, b.numbers, a.error, b.error, result))
+            return _computed(*ARITHMETIC[type(operator)], [left, right])
+        case ast.Call(ast.Name(name), arguments) if name in MOVES:
+            return _computed(MOVES[name], lambda *rest: MOVES[name](*rest[len(rest) // 2 :]), arguments)
         case ast.Call(ast.Name(name), arguments):
-            return _called(name, [value(each) for each in arguments])
+            return _computed(*COMPUTES[name], arguments)
         case ast.Subscript(whole, part):
-            of, index = value(whole), _index(part)
-            return Value(of.numbers[index], None if of.error is None else of.error[index])
-    return constant(np.array(ast.literal_eval(node), np.float64), is_bounded=is_bounded)
+            index = _index(part)
+            return _computed(lambda rows: rows[index], lambda _rows, error: error[index], [whole])
+    numbers = np.array(ast.literal_eval(node), np.float64)
+    exact, kept = constant(numbers, is_bounded=False), constant(numbers, is_bounded=True)
+    return lambda _named, is_bounded: kept if is_bounded else exact
+
+
+def _computed(
+    function: Callable[..., FloatArray], error: Callable[..., FloatArray], arguments: Sequence[ast.expr]
+) -> Formula:
+    """error: of the arguments and their errors."""
+    parts = [compiled(each) for each in arguments]
+
+    def value(named: Named, is_bounded: bool) -> Value:  # noqa: FBT001 - as every formula
+        values = [part(named, is_bounded) for part in parts]
+        numbers = [each.numbers for each in values]
+        result = function(*numbers)
+        if not is_bounded:
+            return Value(result, None)
+        found = error(*numbers, *(each.error for each in values))
+        return Value(result, np.broadcast_to(found, np.shape(result)))
+
+    return value
 
 
 def constant(numbers: FloatArray, *, is_bounded: bool) -> Value:
@@ -246,9 +245,9 @@ class _Formulas:
     """One use: what its names mean."""
 
     use: Use
-    names: Mapping[str, Choice]
+    names: dict[str, Choice] = field(default_factory=dict)
 
-    def value(self, frames: Frames, formula: ast.expr, *, is_bounded: bool = False) -> Value:
+    def value(self, frames: Frames, formula: Formula, *, is_bounded: bool = False) -> Value:
         """The numbers of a formula, with their error where it is asked for."""
         known: dict[str, Value] = {}
 
@@ -259,33 +258,43 @@ class _Formulas:
 
         def found(name: str) -> Value:
             if name in self.names:
-                return evaluated(self.names[name].of(frames), named, is_bounded=is_bounded)
+                chosen: Formula = self.names[name].of(frames)
+                return chosen(named, is_bounded)
             if name in self.use.numbers:
                 return constant(np.asarray(frames.numbers[self.use.numbers[name].path]), is_bounded=is_bounded)
             rows = wide(frames, name)
             # a side may compute with what it has before it is stored as float32 for the recording
-            return Value(rows, UNIT_ROUNDOFF * np.abs(rows) if is_bounded else None)
+            return Value(rows, _U * np.abs(rows) if is_bounded else None)
 
         with np.errstate(all="ignore"):
-            return evaluated(formula, named, is_bounded=is_bounded)
+            return formula(named, is_bounded)
 
-    def rows(self, frames: Frames, formula: ast.expr, of: str = "") -> FloatArray:
+    def rows(self, frames: Frames, formula: Formula, of: str = "") -> FloatArray:
         """A result of this many frames, (N, width)."""
         count = len(frames[of or self.use.inputs[0].name])
         return stored(self.value(frames, formula).numbers.reshape(count, -1))
 
-    def parsed(self, key: str, text: str) -> ast.expr:
+    def parsed(self, key: str, text: str) -> Formula:
+        """The formula; Misdeclared for what is none, and for a name that nothing has."""
         try:
-            return ast.parse(text, mode="eval").body
+            tree = ast.parse(text, mode="eval").body
         except SyntaxError as error:
             raise self.use.wrong(Wrong.CHOICE, key, text, f"a formula ({error.msg})") from None
+        table, inputs = self.use.table, [each.name for each in self.use.inputs]
+        own = (*table.get("let", ()), *table.get("readings", ()), *inputs, self.use.stage, *self.use.numbers)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id not in (*own, *MOVES, *COMPUTES):
+                raise unknown(
+                    self.use.at(key), node.id, own, "a name that the formulas, the contract or the stage have"
+                )
+        return compiled(tree)
 
 
 def build(use: Use) -> Built:
     """What `is` says, of the vectors in `of`, the contract's numbers, and what `let` and `readings` give names."""
-    names: dict[str, Choice] = {}
-    formulas, readings = _Formulas(use, names), use.table.get("readings", {})
-    names |= {key: Choice(formulas.parsed("let", text)) for key, text in use.table.get("let", {}).items()}
+    formulas, readings = _Formulas(use), use.table.get("readings", {})
+    names = formulas.names
+    names |= {key: Choice(formulas.parsed(key, text)) for key, text in use.table.get("let", {}).items()}
     use.code = {key: {word: CodeHint(*row[1:]) for word, row in rows.items()} for key, rows in readings.items()}
     for key, rows in readings.items():
         effects = {word: formulas.parsed(key, row[0]) for word, row in rows.items()}
@@ -305,7 +314,7 @@ def build(use: Use) -> Built:
         measure=measure_of_given(layout),
         undone=(lambda frames: formulas.rows(frames, back, use.stage)) if "undone" in use.table else None,
         judged=judged if use.table.get("judges") == "labels" else None,
-        details=lambda frames: lambda name: formulas.value(frames, ast.Name(name)).numbers,
+        details=lambda frames: lambda name: formulas.value(frames, compiled(ast.Name(name))).numbers,
     )
 
 

@@ -40,7 +40,8 @@ def judged(contract: Contract, rows: Mapping[str, FloatArray], check: DataCheck)
     constant = ["_ground_normal", "_desired_contact"]
     if (np.ptp(_root_axes(said, fields), axis=0) < STILL).all():
         constant += ["root_forward", "root_up"]  # of an upright armature
-    if _is_varied(labels):
+    different, wanted = _poses(labels)
+    if different >= wanted:
         yield from input_problems(check.of, told, fields, constant)
     # the armature's own rotation follows from the root's axes, which the context tells in the world
     armature = _root_axes(told, fields) @ np.swapaxes(_root_axes(said, fields), 1, 2)
@@ -76,26 +77,19 @@ def _root_axes(told: FloatArray, fields: FieldLayout) -> FloatArray:
     return np.stack([forward, up, cross(forward, up)], axis=-1)
 
 
-def _is_varied(labels: FloatArray) -> bool:
-    """Whether enough of the poses differ, to six decimals."""
-    return _different(labels) >= _wanted(labels)
-
-
-def _different(labels: FloatArray) -> int:
-    return len(np.unique(np.round(labels, 6), axis=0))
-
-
-def _wanted(labels: FloatArray) -> float:
-    return max(FEWEST_POSES, LEAST_DIFFERENT * len(labels))
+def _poses(labels: FloatArray) -> tuple[int, float]:
+    """How many poses differ, to six decimals, and how many have to."""
+    return len(np.unique(np.round(labels, 6), axis=0)), max(FEWEST_POSES, LEAST_DIFFERENT * len(labels))
 
 
 def label_problems(name: str, labels: FloatArray, limits: FloatArray, fields: FieldLayout) -> Iterator[Problem]:
     """Yield what is wrong with rotation vectors (N, 3 J) of joints with limits (J, 3, 2)."""
-    if not _is_varied(labels):
+    different, wanted = _poses(labels)
+    if different < wanted:
         yield Problem(
             name,
-            f"{_different(labels)} different poses in {len(labels)} rows",
-            f"at least {round(_wanted(labels))}",
+            f"{different} different poses in {len(labels)} rows",
+            f"at least {round(wanted)}",
             "any loss on it is meaningless: a constant answers every row",
         )
     else:
