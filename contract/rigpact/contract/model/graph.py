@@ -2,14 +2,14 @@
 
 Rules judge them as plain values. Weights are summarised one by one, so memory never holds a large model twice; the size of
 weights in other files is checked before they are read, and files outside the model's folder are never read. Who computes with
-the numbers takes `computable`, and `evaluated` for one operation; who edits the file copies `proto`.
+the numbers takes `computable`; who edits the file copies `proto`.
 """
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -218,27 +218,6 @@ def _numbers(path: Path, tensor: Any, name: str) -> Array:
         return np.asarray(import_module("onnx.numpy_helper").to_array(tensor, str(path.parent)))
     except ValueError as error:
         raise UnusableInput(f"{path}#{name}", f"weights that cannot be read ({error})", "its numbers") from None
-
-
-@lru_cache(maxsize=256)
-def _evaluator(node: Node, opset: int) -> Any:
-    from onnx import TensorProto, helper
-    from onnx.reference import ReferenceEvaluator
-
-    names = [name and f"i{place}" for place, name in enumerate(node.inputs)]
-    made = helper.make_node(node.op, names, list(node.outputs), **node.attributes)
-    ends = [
-        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, None) for name in side if name]
-        for side in (names, node.outputs)
-    ]
-    graph = helper.make_graph([made], "one", *ends)
-    return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]))
-
-
-def evaluated(node: Node, values: Sequence[Array], opset: int) -> list[Array]:
-    """The results of one operation in the reference evaluator of `onnx`, which takes float64; values: one an input."""
-    given = {f"i{place}": value for place, (name, value) in enumerate(zip(node.inputs, values, strict=True)) if name}
-    return [np.asarray(each) for each in _evaluator(node, opset).run(None, given)]
 
 
 def open_model(path: str | Path) -> ModelGraph:

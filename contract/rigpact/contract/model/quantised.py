@@ -5,30 +5,29 @@ format: a function of a weight and the axes that share a scale, and a row in `FO
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.files import read_bytes
+from rigpact.contract.model.graph import open_model
 
 Array = NDArray[np.float32]
 _LARGEST_INT8 = 127.0
-_FLOAT, _EXTERNAL = 1, 1
+_FLOAT = 1
 _WEIGHTS: Mapping[str, Sequence[int]] = {"Gemm": (1,), "MatMul": (1,), "Conv": (1,), "GRU": (1, 2), "LSTM": (1, 2)}
 """The inputs of an operation that are matrices of weights."""
 
 
 def quantised_models(path: Path) -> Iterator[tuple[str, bytes]]:
     """Each format in words, and the model's bytes with its weights in it; none of a model whose weights are in another file."""
-    from onnx import load_model_from_string, numpy_helper
+    from onnx import numpy_helper
 
-    content = read_bytes(path)
-    for words, (rounded, only_matrices) in FORMATS.items():
-        model = load_model_from_string(content)
-        if any(tensor.data_location == _EXTERNAL for tensor in model.graph.initializer):
-            return
+    graph = open_model(path)
+    for words, (rounded, only_matrices) in () if graph.beside else FORMATS.items():
+        model = deepcopy(graph.proto)
         shared, is_changed = _shared_axes(model.graph), False
         for tensor in model.graph.initializer:
             if tensor.data_type != _FLOAT or (only_matrices and tensor.name not in shared):

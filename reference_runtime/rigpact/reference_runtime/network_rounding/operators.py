@@ -17,14 +17,14 @@ the rules are derived.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import erf as scalar_erf
 from math import pi, sqrt
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.model.graph import Node, evaluated
+from rigpact.contract.model.graph import Node
 from rigpact.reference_runtime.network_rounding.arithmetic import Array, Rounded, mean_deviation, product_deviation
 from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated, gru, lstm, optional
 
@@ -35,6 +35,27 @@ _PROBES, _SIZE = 4, 2.0**-30
 """Measured disturbances: far above the rounding of float64, far below where a smooth function bends."""
 _CAST: Mapping[int, type] = {1: np.float64, 11: np.float64, 6: np.int64, 7: np.int64, 9: np.bool_}
 _ERRORS = (RuntimeError, TypeError, AttributeError, LookupError, ArithmeticError, ImportError, AssertionError)
+
+
+@lru_cache(maxsize=256)
+def _evaluator(node: Node, opset: int) -> Any:
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    names = [name and f"i{place}" for place, name in enumerate(node.inputs)]
+    made = helper.make_node(node.op, names, list(node.outputs), **node.attributes)
+    ends = [
+        [helper.make_tensor_value_info(name, TensorProto.DOUBLE, None) for name in side if name]
+        for side in (names, node.outputs)
+    ]
+    graph = helper.make_graph([made], "one", *ends)
+    return ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)]))
+
+
+def evaluated(node: Node, values: Sequence[Array], opset: int) -> list[Array]:
+    """The results of one operation in the reference evaluator of `onnx`, which takes float64; values: one an input."""
+    given = {f"i{place}": value for place, (name, value) in enumerate(zip(node.inputs, values, strict=True)) if name}
+    return [np.asarray(each) for each in _evaluator(node, opset).run(None, given)]
 
 
 def evaluate(rounded: Rounded, node: Node, values: list[Array], opset: int) -> list[Array]:
