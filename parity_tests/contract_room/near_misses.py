@@ -25,7 +25,7 @@ from .edits import (
 )  # fmt: skip
 from .model_cases import branch, clipped, dropout, graph, node, opset, weight
 from .small_character import predicted_pose, rot6d, swing_rad
-from .teacher_cases import RESIDUAL, condition, predicting, recorded, remembered, rounded
+from .teacher_cases import RESIDUAL, SHORTER_CLIP, condition, predicting, recorded, remembered, rounded
 
 
 def third_bone(angle: Callable[[int], float]) -> Edit:
@@ -138,6 +138,7 @@ NEAR_MISSES: tuple[tuple[str, str, Edit], ...] = (
     ("RP912", "a thigh that is held as the other one", THIGH_HELD),
     ("RP907", "the declared frame t+1", of_the_next_frame),
     ("RP908", "the declared frame t+1", of_the_next_frame),
+    ("RP907", "a row beyond a clip that was cut", both(SHORTER_CLIP, more(0.5, "batch", "teacher", "cond", 11, 6))),
     ("RP616", "the declared frame t+1", of_the_next_frame),
     ("RP621", "a residual that is called one", RESIDUAL),
     ("RP622", "output and poses in one order", recorded()),
