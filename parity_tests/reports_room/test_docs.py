@@ -8,8 +8,7 @@ import pytest
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import read_trace
 
-from ..measuring.pages.generated_docs import PAGES
-from ..measuring.pages.install_page import install_page
+from ..measuring.pages.generated_docs import PAGES, install_page
 
 KNOBS = find_system("enemy_animation").knobs
 STAGE_NAMES = find_system("enemy_animation").graph.names

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ..measuring.pages.index_page import Navigation
+from ..measuring.pages.generated_docs import Navigation
 
 pytestmark = pytest.mark.repository
 LOADED = re.compile(r"<(?:script|img|iframe|link)\b[^>]*?(?:src|href)=\"?(?P<address>[^\"\s>]+)")

@@ -7,7 +7,9 @@ To add a part: marks in a page, a function that returns the text, and a row in `
 
 import importlib
 import itertools
+import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -29,12 +31,18 @@ from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reports.describing.shown import rule_section
 
 from ..sections import replaced
-from .index_page import CHECKOUT, Navigation
-from .install_page import install_page
 from .operations_page import operations
 
+CHECKOUT = Path(__file__).resolve().parents[3]
 CONTRACTS = CHECKOUT / "fixtures" / "contracts"
 ROOM = CHECKOUT / "parity_tests" / "trust_room"
+
+
+class Navigation(yaml.SafeLoader):
+    """Reads mkdocs.yml without running what its tags name."""
+
+
+Navigation.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
 
 
 def index() -> str:
@@ -189,6 +197,18 @@ def _page(name: str) -> str:
     for mark, part in PARTS[name].items():
         page = replaced(page, mark, part())
     return page
+
+
+def install_page(project: dict[str, Any] | None = None) -> str:
+    """docs/install.md, from the table `project` of pyproject.toml: the index is one way once its urls name an owner."""
+    if project is None:
+        project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (CHECKOUT / "docs" / "install.md").read_text(encoding="utf-8")
+    page = re.sub(r"rigpact-[\d.a-z]+-\*\.whl", f"rigpact-{project['version']}-*.whl", page)
+    said = "The package index does not have rigpact yet: install from a clone or a wheel."
+    if "/OWNER/" not in project["urls"]["Repository"]:
+        said = "From the package index: `python -m pip install rigpact`."
+    return replaced(page, "index", said)
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
