@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract, FramesOfContract
-from rigpact.contract.systems.stage import QUATERNIONS, Bounds, FramesInside, Graph, Measure, NotKnown, Stage
+from rigpact.contract.systems.stage import Bounds, FramesInside, Graph, Measure, NotKnown, Stage
 from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
@@ -42,16 +42,20 @@ def distance(measure: Measure, a: FloatArray, b: FloatArray) -> FloatArray:
 
     Everything that compares a recording with what is expected asks here.
     """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.abs(np.asarray(a, np.float64) - signed_alike(measure, a, b)))
+
+
+def signed_alike(measure: Measure, a: FloatArray, b: FloatArray) -> FloatArray:
+    """b, (T, width) float64, with the sign of each quaternion nearest to that in a."""
     one: FloatArray = np.asarray(a, np.float64)
-    other: FloatArray = np.asarray(b, np.float64)
+    other: FloatArray = np.array(b, np.float64)
     if measure.has_signless_quaternions:
         other = same_hemisphere(one, other)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(one - other)
     for start in measure.quaternions_at:
         part = slice(start, start + 4)
-        apart[:, part] = distance(QUATERNIONS, one[:, part], other[:, part])
-    return np.asarray(apart)
+        other[:, part] = same_hemisphere(one[:, part], other[:, part])
+    return other
 
 
 def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -> FloatArray:

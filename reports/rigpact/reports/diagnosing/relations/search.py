@@ -45,6 +45,7 @@ from rigpact.reports.diagnosing.relations.families.orders import orders
 from rigpact.reports.diagnosing.relations.families.played import played
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
 from rigpact.reports.diagnosing.relations.families.turned import turned, turned_vectors
+from rigpact.reports.diagnosing.relations.families.turned_inputs import turned_inputs
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
@@ -322,6 +323,7 @@ def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
     chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
     yield from _from(inputs, subject, chosen, worked_back)
+    yield from _from(turned_inputs, subject, list(subject.before))
     yield from _from(fitted_forward, subject, list(subject.before))
     yield from _from(fitted_constants, subject)
 

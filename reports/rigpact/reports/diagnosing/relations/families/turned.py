@@ -124,7 +124,7 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
         ("turned, in its own axes, by", transposed(found.own) @ found.recorded, partial(np.matmul, found.own)),
     ):
         means = _mean_rotations(turns[rows])
-        for one, fitted in ((_in_whole_degrees(means[0]), 1), (means[0], 3)):
+        for one, fitted in ((in_whole_degrees(means[0]), 1), (means[0], 3)):
             if turn_words(one):
                 yield found.reading("turned", f"{words} {turn_words(one)}", applied(one[None, None]), 3.0, fitted)
         if turns.shape[1] > 1 and found.every_one_differs:
@@ -154,7 +154,7 @@ def turned_vectors(target: Target) -> Iterator[Reading]:
                 found[same] = (np.concatenate((found[same][0], channels)), found[same][1])
     for channels, turn in found:
         mixed = target.bound[:, channels].reshape(len(target.own), -1, 3).sum(axis=2).repeat(3, axis=1)
-        for one, fitted in ((_in_whole_degrees(turn), 1), (turn, 3)):
+        for one, fitted in ((in_whole_degrees(turn), 1), (turn, 3)):
             if turn_words(one):
                 rule = partial(_each_turned, one, channels)
                 words = f"{target.prefix}turned by {turn_words(one)}"
@@ -199,7 +199,7 @@ def _mean_rotations(turns: FloatArray) -> FloatArray:
     return np.asarray((u * signs) @ vt)
 
 
-def _in_whole_degrees(turn: FloatArray) -> FloatArray:
+def in_whole_degrees(turn: FloatArray) -> FloatArray:
     """The turn about the nearest axis by the nearest whole number of degrees: what people write."""
     vector = rotation_vector(turn)
     axis = int(np.argmax(np.abs(vector)))

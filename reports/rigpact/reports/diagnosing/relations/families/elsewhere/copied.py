@@ -58,7 +58,7 @@ def copy_words(target: Target, copies: Sequence[Copy]) -> tuple[str, int]:
         exchanged = [(a, b) for a, b in sorted(pairs) if a < b and (b, a) in pairs]
         if 2 * len(exchanged) == len(copies):
             fields = _in_runs(target, exchanged)
-            words = listed([f"{names([a])} and {names([b])}" for a, b in fields])
+            words = listed([f"{names(a)} and {names(b)}" for a, b in fields])
             return f"{_with(target)}{words} exchanged", len(fields)
     simple = _step_words(target, copies) or _left_out_words(target, copies) or _own_order(target, copies)
     if simple:
@@ -95,11 +95,13 @@ def _with(target: Target) -> str:
     return f"{target.name} with " if target.name else "what it should be with "
 
 
-def _in_runs(target: Target, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Of pairs in fields of several numbers, the first of each field."""
-    found = dict[tuple[int, int], tuple[int, int]]()
+def _in_runs(target: Target, pairs: Sequence[tuple[int, int]]) -> list[tuple[list[int], list[int]]]:
+    """Pairs of channels by the fields that they are of: all channels of the one and of the other."""
+    found = dict[tuple[int, int], tuple[list[int], list[int]]]()
     for a, b in pairs:
-        found.setdefault((_field_start(target, a), _field_start(target, b)), (a, b))
+        ones, others = found.setdefault((_field_start(target, a), _field_start(target, b)), ([], []))
+        ones.append(a)
+        others.append(b)
     return list(found.values())
 
 
