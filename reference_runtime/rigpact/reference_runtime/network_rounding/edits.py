@@ -9,6 +9,7 @@ import numpy as np
 
 from rigpact.contract.model.graph import ModelGraph, Node
 
+_ORDINALS = {1: "first", 2: "2nd", 3: "3rd"}
 _PLAIN: Mapping[str, Any] = {}
 ACTIVATIONS: Mapping[str, Mapping[str, Any]] = {
     "Relu": _PLAIN, "LeakyRelu": {"alpha": 0.01}, "Elu": {"alpha": 1.0}, "Tanh": _PLAIN, "Sigmoid": _PLAIN, "Softplus": _PLAIN,
@@ -69,7 +70,7 @@ def _of_activations(nodes: Sequence[Node]) -> Edits:
     layers = [place for place, node in enumerate(nodes) if not node.domain and node.op == "Gemm"]
     for number, place in enumerate(layers, 1):
         if len(nodes[place].inputs) > 2:
-            which = "last" if number == len(layers) else "first" if number == 1 else f"{number}th"
+            which = "last" if number == len(layers) else _ORDINALS.get(number, f"{number}th")
             without = {place: [replace(nodes[place], inputs=nodes[place].inputs[:2])]}
             yield f"without the bias of the {which} layer", without
 
