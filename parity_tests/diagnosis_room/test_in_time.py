@@ -68,7 +68,7 @@ def _set_back(ticks: Ticks) -> FloatArray:
 
 
 def _noise(ticks: Ticks) -> FloatArray:
-    return np.asarray(ticks["q"] + np.random.default_rng(8).normal(0.0, 0.02, ticks["q"].shape))
+    return np.asarray(ticks["dq"] + np.random.default_rng(8).uniform(-0.02, 0.02, ticks["dq"].shape))
 
 
 EDITS: dict[str, tuple[str, Callable[[Ticks], FloatArray], tuple[str, str]]] = {
@@ -121,11 +121,19 @@ def test_an_edit_over_ticks_is_named_with_its_numbers(tmp_path: Path, case: str)
     assert (said[0][0], words in said[0][1]) == (stage, True), said
 
 
-def test_noise_has_no_rule(tmp_path: Path) -> None:
-    """A sum of enough terms fits anything: none may be found in noise."""
-    found = _explained(tmp_path, "q", _noise)
+def test_noise_has_a_size_and_no_rule(tmp_path: Path) -> None:
+    """A sum of enough terms fits anything: none may be found in noise, whose size says which setting was left on."""
+    found = _explained(tmp_path, "dq", _noise)
     assert found.verdict in ("unexplained", "undetermined")
-    assert not [relation.sentence for relation in found.relations if relation.is_rule]
+    assert [relation.is_rule for relation in found.relations] == [False]
+    assert "noise, evenly within ±0.02: no channel and no frame" in found.relations[0].sentence
+
+
+def test_what_drifts_is_no_noise(tmp_path: Path) -> None:
+    """Errors of which each is made of the one before have a cause."""
+    found = _explained(tmp_path, "dq", lambda ticks: ticks["dq"] + 0.2 * np.cumsum(_noise(ticks) - ticks["dq"], axis=0))
+    assert [relation.sentence for relation in found.relations if "noise" in relation.sentence] == []
+    assert found.verdict != "explained"
 
 
 def test_a_right_run_agrees(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from rigpact.reports.diagnosing.relations.families.histories import histories, r
 from rigpact.reports.diagnosing.relations.families.in_time import in_time
 from rigpact.reports.diagnosing.relations.families.inputs import inputs
 from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
+from rigpact.reports.diagnosing.relations.families.noise import noise
 from rigpact.reports.diagnosing.relations.families.on_lines import (
     of_other_vectors,
     on_fitted_line,
@@ -203,7 +204,7 @@ def _relations_of(subject: Subject) -> list[Relation]:
     is_open = _taken(fits, is_open, found)
     found = _without_many_numbers(_merged(subject, found))
     if is_open.any() and not possible:
-        found += glitch(subject, is_open)
+        found += [*glitch(subject, is_open)] or [*noise(subject, is_open)]
     return _of_few_digits(found, possible, is_whole=not is_open.any())
 
 
