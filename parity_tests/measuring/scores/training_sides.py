@@ -20,7 +20,7 @@ from rigpact.training.blender_ik import losses
 from rigpact.training.blender_ik.context import FEET, PoseBatch, pose_batch
 from rigpact.training.blender_ik.poses import draw_poses
 from rigpact.training.blender_ik.training import draw_surroundings
-from rigpact.training.imu_pose import build, facts
+from rigpact.training.imu_pose import facts
 from rigpact.training.neurarig import exporter
 from rigpact.training.neurarig import facts as legs
 from rigpact.training.neurarig import training as neurarig
@@ -85,6 +85,8 @@ def foot_errors_m(rotations: Tensor, pairs: PoseBatch) -> tuple[float, float]:
 
 def exported_imu_pose(model: Any) -> OnnxSystemNetwork:
     """The network as the runtime runs it."""
+    from rigpact.training.imu_pose import build  # it needs the extra [physics]
+
     return _network(build.export_imu_pose(model), facts.SYSTEM)
 
 
@@ -119,6 +121,8 @@ class Evaluation:
 
 def evaluated_imu_pose(model: Any, windows: Any, mean_pose_m: FloatArray, temperature: float = 1.0) -> Evaluation:
     """Score a network on windows; the runtime's stages compute the standard deviations."""
+    from rigpact.training.imu_pose import build  # it needs the extra [physics]
+
     mean, sigma, exercise, form = build.answers(model, windows, temperature)
     of_network, of_mean = (
         float(np.linalg.norm((pose - windows.pose_m).reshape(-1, len(facts.JOINTS), 3), axis=-1).mean())
