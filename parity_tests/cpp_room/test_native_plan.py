@@ -92,8 +92,8 @@ def test_each_way_to_read_and_to_write_a_rotation_is_scipys(in_cpp, form, varian
 
 
 IN_NUMPY = (
-    "switch", "limb_joints", "linear_map", "phase_clock", "played", "range_denormalise", "range_normalise", "received",
-    "replaced", "sent_pose", "standardise", "target_error", "unit_quaternions",
+    "copied", "switch", "linear_map", "phase_clock", "played", "range_denormalise", "range_normalise",
+    "replaced", "standardise", "unit_quaternions",
 )  # fmt: skip
 """Operations without a form in C++: a run that has one is computed by numpy."""
 

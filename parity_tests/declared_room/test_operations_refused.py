@@ -12,7 +12,6 @@ from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
 from .one_operation import offered
 from .test_operations_joints import CHAIN, JOINTS, SIX
-from .test_operations_limbs import LIMB_JOINTS
 
 HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
 Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }', '{ name = "p", size = 4 }'
@@ -23,12 +22,6 @@ BODY = (
     '{ name = "body", fields = [{ name = "hip_pos", kind = "position", unit = "cm" }, '
     '{ name = "hip_turn", kind = "quaternion_xyzw" }, { name = "leg_pos", kind = "position", unit = "cm" }] }'
 )
-LONGER = BODY.replace("] }", ', { names = ["arm", "goal"], kind = "position", unit = "cm" }] }')
-TURN, KNEE = ', "hip_turn"', ', "knee"'
-FRAME = f'frame = ["hip_pos"{TURN}]'
-LIMB = f'operation = "limb_joints", of = ["body", "p"], {FRAME}'
-SENT = f'operation = "sent_pose", of = "body", {FRAME}, targets = ["goal"], normals = ["goal"], chains = ["leg_pos", "arm"]'
-ONE_BONE = f'axes = [1, 0, 0], lengths = [[30]], joints = ["hip"{KNEE}]'
 ROTATE = 'operation = "rotate", of = ["q", "v"], direction = "forward"'
 RELATIVE = 'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"'
 REFUSED: dict[str, tuple[str, str, str, str, str]] = {
@@ -66,38 +59,8 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
         "/of", "as many fields of each vector",
     ),
     "no field of that name": (
-        f"{BODY}, {P}", f'{LIMB}, roots = ["hip"], {ONE_BONE}', "", "/roots/0", "a field of body",
+        f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["hip"]', "", "/taken/0", "a field of body",
     ),
-    "a frame of one field": (
-        f"{BODY}, {P}", f'{LIMB.replace(TURN, "")}, roots = ["leg_pos"], {ONE_BONE}', "", "/frame", "an origin and a quaternion",
-    ),
-    "a root that is a quaternion": (
-        f"{BODY}, {P}", f'{LIMB}, roots = ["hip_turn"], {ONE_BONE}', "", "/roots/0", "a field of 3",
-    ),
-    "two limbs with one turn": (
-        f"{BODY}, {P}", f'{LIMB}, roots = ["hip_pos", "leg_pos"], {ONE_BONE}', "", "/of", "for each of 2 limbs",
-    ),
-    "more bones than turns": (
-        f"{BODY}, {P}", f'{LIMB}, roots = ["leg_pos"], {ONE_BONE.replace("[[30]]", "[[30], [20]]")}', "", "/lengths", "at most 1",
-    ),
-    "a name too few": (
-        f"{BODY}, {P}", f'{LIMB}, roots = ["leg_pos"], {ONE_BONE.replace(KNEE, "")}', "", "/joints", "2: the roots",
-    ),
-    "chains of other lengths": (
-        BODY, f'operation = "sent_pose", of = "body", {FRAME}, targets = ["leg_pos"], normals = ["leg_pos"], '
-        'chains = ["hip_pos", "leg_pos"]', "", "/chains", "one behind the other",
-    ),
-    "chains from the last to the first": (
-        BODY, f'operation = "sent_pose", of = "body", {FRAME}, targets = ["leg_pos"], normals = ["leg_pos"], '
-        'chains = ["leg_pos", "hip_turn"]', "", "/chains", "one behind the other",
-    ),
-    "orders that are not a table": (LONGER, f'{SENT}, wrong = ["goal"]', "", "/wrong", "a table of lists of names"),
-    "orders of no names": (LONGER, f'{SENT}, wrong = {{ other = [5] }}', "", "/wrong", "a table of lists of names"),
-    "an order without a field": (LONGER, f'{SENT}, wrong = {{ other = ["goal", "goal"] }}', "", "/wrong", "each field"),
-    "one number for an axis": (
-        f"{BODY}, {P}", f'{LIMB}, roots = ["leg_pos"], {ONE_BONE.replace("[1, 0, 0]", "1")}', "", "/axes", "a direction for each",
-    ),
-    "a unit that is a number": (BODY, 'operation = "received", of = "body", scaled_unit = 5', "", "/scaled_unit", "a unit"),
     "fields and numbers that do not fit": (
         f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["leg_pos"]', "", "/of", "3, as the fields",
     ),
@@ -132,7 +95,6 @@ REFUSED: dict[str, tuple[str, str, str, str, str]] = {
             ('{ name = "p", size = 6 }, { name = "o", size = 3 }, { name = "q", kind = "quaternion_wxyz", size = 12 }', RELATIVE),
         )
     },
-    "a chain of half a quaternion": (P, 'operation = "received", of = "p", chains = 2', "", "/chains", "a part of 1"),
 }  # fmt: skip
 
 
@@ -161,7 +123,7 @@ def test_a_rate_needs_frames_a_second(tmp_path, command):
 @every_case(
     ("name", "key"),
     [
-        ("blend", "weights"), ("joint_positions", "offsets"), ("joint_positions", "parents"), ("limb_joints", "axes"),
+        ("blend", "weights"), ("joint_positions", "offsets"), ("joint_positions", "parents"),
         ("rotate", "vector"),
     ],
 )  # fmt: skip
@@ -177,7 +139,6 @@ def test_one_number_stands_for_no_table(tmp_path, command, name, key):
 
 AB, X2 = '{ name = "a", size = 2 }, { name = "b", size = 1 }', '{ name = "x", size = 2 }'
 HELD = 'operation = "history", start ='
-TWO_TURNS = LIMB_JOINTS.given.replace(', "tip_l_q"', "").replace(', "tip_r_q"', "")
 LEFT: tuple[tuple[str, str, Mapping[str, tuple[str, ...]]], ...] = (
     # given, stage, what is left of each knob; of the long ones only the knobs of that kind
     (W, 'operation = "affine", of = "w", scale = 1, offset = 0', {"scale": ("declared", "negated")}),
@@ -199,14 +160,13 @@ LEFT: tuple[tuple[str, str, Mapping[str, tuple[str, ...]]], ...] = (
      {"step": ("declared", "half_of_it"), "rate_means": ("derivative", "absolute", "negated", "skipped")}),
     ('{ name = "m", kind = "matrix" }', 'operation = "convert", of = "m", to = "rot6d", writes = "columns"',
      {"writes": ("columns", "interleaved", "rows", "columns_exchanged"), "...": ()}),
-    (TWO_TURNS, LIMB_JOINTS.stage, {"placed_by": ("own", "parent"), "...": ()}),
 )  # fmt: skip
 
 
 @every_case(("given", "stage", "left"), LEFT)
 def test_a_reading_that_changes_nothing_is_not_offered(given, stage, left):
     """A convention that is named and changes nothing sends a team to a place where nothing is wrong."""
-    found = offered(given, stage, LIMB_JOINTS.more if "limb_joints" in stage else "")
+    found = offered(given, stage)
     if "..." in left:
         found = {key: found.get(key, values[:1]) for key, values in left.items()}
     assert found == left

@@ -12,6 +12,7 @@ from .one_operation import (
     Oracle,
     Subject,
     back,
+    drawn,
     judging_tests,
     matrix,
     product,
@@ -149,7 +150,46 @@ def drawn_rate(random: np.random.Generator, count: int) -> Mapping[str, Array]:
 
 INTEGRATED = '{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "w", size = 6 }'
 STEP = 0.02
+
+
+OWN = np.array([[1.0, 0.0, 0.5], [0.0, -2.0, 0.0]])
+
+
+def each_its_own(order: Sequence[int] = WXYZ_TO_XYZW, *, is_inverse: bool = False, factor: float = 1.0) -> Oracle:
+    def oracle(q: Array) -> Array:
+        v = np.tile((factor * OWN).astype(q.dtype), (len(q), 1, 1))
+        return rotated(order, is_inverse=is_inverse)(q, v.reshape(len(q), -1))
+
+    return oracle
+
+
+def cleaned(
+    length: Callable[[Array], Array] = lambda q: np.sqrt(np.sum(q * q, -1, keepdims=True)), *, signed: bool = True
+) -> Oracle:
+    """Quaternions divided by a length, their own or that of all; then w is not negative."""
+
+    def oracle(answer: Array) -> Array:
+        q = answer.reshape(-1, 4, 4)
+        q = q / length(q)
+        return np.where(q[..., 3:] < 0, -q, q) if signed else q
+
+    return oracle
+
+
+ANSWER = '{ name = "answer", names = ["a", "b", "c", "d"], size = 4 }'
+MADE_UNIT = {
+    "normalisation": {"none": cleaned(lambda q: q.dtype.type(1)),
+                      "together": cleaned(lambda q: np.sqrt(np.sum(q * q, (1, 2), keepdims=True)))},
+    "sign": {"as_it_comes": cleaned(signed=False)},
+}  # fmt: skip
+UNIT_QUATERNIONS = Subject("unit_quaternions", ANSWER,
+    'operation = "unit_quaternions", of = "answer", normalisation = "unit", sign = "w_not_negative"', drawn(3.0, answer=16),
+    cleaned(), MADE_UNIT)  # fmt: skip
+UNIT_OR_ZEROS = Subject("unit_or_zeros", ANSWER, UNIT_QUATERNIONS.stage.replace('"unit"', '"unit_or_zeros"'),
+    UNIT_QUATERNIONS.draw, cleaned(),
+    {**MADE_UNIT, "normalisation": {**MADE_UNIT["normalisation"], "unit": cleaned()}})  # fmt: skip
 SUBJECTS = (
+    UNIT_QUATERNIONS, UNIT_OR_ZEROS,
     Subject("rotate", f"{Q}, {V}", 'operation = "rotate", of = ["q", "v"], direction = "forward"', drawn_vectors(),
         rotated(WXYZ_TO_XYZW, is_inverse=False), {
         "direction": {"inverse": rotated(WXYZ_TO_XYZW, is_inverse=True), "none": unturned},
@@ -160,6 +200,13 @@ SUBJECTS = (
         rotated(WXYZ_TO_XYZW, is_inverse=True), {
         "direction": {"forward": rotated(WXYZ_TO_XYZW, is_inverse=False), "none": unturned},
         "quaternion_order": {"xyzw": rotated(XYZW, is_inverse=True)},
+    }),
+    Subject("a vector for each", '{ name = "q", kind = "quaternion_wxyz", size = 8 }',
+        'operation = "rotate", of = "q", vector = [[1, 0, 0.5], [0, -2, 0]], direction = "forward"',
+        lambda random, count: {"q": units(random, count, 2)}, each_its_own(), {
+        "direction": {"inverse": each_its_own(is_inverse=True), "none": lambda q: np.tile(OWN.astype(q.dtype), (len(q), 1, 1))},
+        "quaternion_order": {"xyzw": each_its_own(XYZW)},
+        "vector": {"negated": each_its_own(factor=-1.0), "times_9.81": each_its_own(factor=9.81)},
     }),
     Subject("gravity", Q, 'operation = "rotate", of = "q", vector = [0, 0.5, -1], direction = "inverse"',
         lambda random, count: {"q": units(random, count)}, gravity(), {
@@ -194,6 +241,16 @@ SUBJECTS = (
 )  # fmt: skip
 """What a side reads in another order of components it writes in the declared one."""
 test_oracles, test_numbers, test_bounds = judging_tests(SUBJECTS)
+
+
+def test_an_answer_without_a_direction_is_no_rotation_and_a_half_turn_has_no_sign():
+    """A zero divided by its length is a NaN down the limb; where w is zero, two right engines differ by the whole sign."""
+    for stage, expected in ((UNIT_QUATERNIONS, [0.0, 0.0, 0.0, 1.0]), (UNIT_OR_ZEROS, [0.0, 0.0, 0.0, 0.0])):
+        rows, _ = result_of(stage, {"answer": np.zeros((1, 16), F32)})
+        assert rows.tolist() == [expected * 4]
+    _, bound = result_of(UNIT_QUATERNIONS, {"answer": np.array([[1, 2, 3, 0, *np.ones(12)]], F32)})
+    assert np.isnan(bound[0, :4]).all()
+    assert np.isfinite(bound[0, 4:]).all()
 
 
 @pytest.mark.parametrize("operation", ["compose", "integrate_rotation"])

@@ -26,13 +26,14 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
     decode,
     encode_reply,
 )  # fmt: skip
-from rigpact.reference_runtime.vocabulary.limbs.received import first_bytes
+from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
 from rigpact.training.neurarig.datagrams import encode_frame, encode_handshake
 from rigpact.training.neurarig.facts import BONES, REST_POSITIONS_CM
 from rigpact.training.neurarig.poses import random_rows, rotator_deg_to_quaternion
 from rigpact.training.neurarig.walk import walk_rows
 
 from ..every_case import every_case
+from ..measuring.scores.upstream import neurarig_loop
 from . import declared_runs
 from .declared_runs import BUNDLES, scene
 
@@ -224,3 +225,117 @@ def _client(server: Server):
         client.settimeout(5.0)
         client.connect(server.address)
         yield client
+
+
+FLIPPED = {"x_sign_of_ay_bz": (0, 1, 2, -2), "x_sign_of_az_by": (0, 2, 1, 2), "y_sign_of_az_bx": (1, 2, 0, -2),
+           "z_sign_of_ax_by": (2, 0, 1, -2), "z_sign_of_ay_bx": (2, 1, 0, 2)}  # fmt: skip
+"""A component of Hamilton's product, and a term that holds no w: its factors' components, and what is added of it."""
+
+
+def flipped(component, one, other, twice):
+    def multiply(a, b, _mistakes=(), right=neurarig_loop.multiplied):
+        return right(a, b) + twice * a[one] * b[other] * np.eye(4)[component]
+
+    return multiply
+
+
+def moved(**parts):
+    """The packet with other numbers in some places; each a function of the pose and of the packet."""
+    places = {"targets": slice(57, 63), "normals": [49, 50, 51, 53, 54, 55]}
+
+    def change(pose, sent):
+        found = sent.copy()
+        for name, other in parts.items():
+            found[:, places[name]] = other(pose[:, places[name]], pose)
+        return found
+
+    return change
+
+
+def factor(channels, by):
+    return lambda _pose, sent: sent * np.where(np.isin(np.arange(63), channels), by, 1.0)
+
+
+TWO_PLACES = [each for start in neurarig_loop.POSITIONS for each in range(start, start + 3)]
+PACKETS = [
+    ({"target_space": "world"}, moved(targets=lambda own, _pose: own)),
+    ({"target_space": "relative_not_turned"}, moved(targets=lambda own, pose: own - np.tile(pose[:, :3], 2))),
+    ({"normal_space": "world"}, moved(normals=lambda own, _pose: own)),
+    ({"handedness": "right_handed"}, factor([at + k for at in neurarig_loop.QUATERNIONS for k in (0, 1)], -1.0)),
+    ({"unit": "m"}, factor(TWO_PLACES, 0.01)),
+    ({"tail_order": "left_first"},
+     lambda _pose, sent: sent[:, [*range(49), *range(53, 57), *range(49, 53), *range(60, 63), *range(57, 60)]]),
+    ({"chain_order": "left_first"}, lambda _pose, sent: np.hstack([sent[:, :7], sent[:, 28:49], sent[:, 7:28], sent[:, 49:]])),
+]  # fmt: skip
+BENT = [
+    ({"bone_axis": "x_both"}, {"AXES": ((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))}, {}),
+    ({"leg_lengths": "swapped"}, {"FEMUR": neurarig_loop.TIBIA, "TIBIA": neurarig_loop.FEMUR}, {}),
+    ({"hip_offset": "one_early"}, {"HIPS": (6, 27)}, {}),
+    ({"hip_offset": "bone_before"}, {"HIPS": (0, 21)}, {}),
+    ({"fk_space": "pelvis"}, {}, {0: (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)}),
+    ({"fk_space": "pelvis_turned"}, {}, {0: (0.0, 0.0, 0.0)}),
+    ({"bone_turn": "parent"}, {}, {}),
+    *(({"multiplication": name}, {"multiplied": flipped(*term)}, {}) for name, term in FLIPPED.items()),
+]
+
+
+@pytest.fixture(scope="module")
+def driven():
+    """Drawn poses and answers, and what the contract makes of them."""
+    raw = np.random.default_rng(8).normal(0.0, 1.0, (6, 24)).astype(np.float32)
+    known = {"engine_pose": random_rows(8, 6), "raw_rotations": raw}
+    return {**known, **declared_runs.run(scene("neurarig").contract, known)}
+
+
+def read_otherwise(stage, changes, driven, *needs):
+    known = {name: driven[name] for name in needs}
+    return declared_runs.recomputed(scene("neurarig").contract.with_conventions(changes), stage, known)
+
+
+@every_case(("changes", "expected"), PACKETS)
+def test_what_no_published_mistake_is_makes_another_packet(changes, expected, driven):
+    """A name for a mistake that computes something else sends a team to code that is right."""
+    found = read_otherwise("packet", changes, driven, "engine_pose")
+    pose, sent = (driven[name].astype(float) for name in ("engine_pose", "packet"))
+    assert found == pytest.approx(expected(pose, sent), abs=1e-4)
+
+
+@every_case(("changes", "patches", "parts"), BENT)
+def test_what_no_published_mistake_is_places_the_legs_elsewhere(changes, patches, parts, driven):
+    """The same for kinematics, by the published loop with other numbers in its place."""
+    found = read_otherwise("joints", changes, driven, "engine_pose", "reply")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in patches.items():
+            patch.setattr(neurarig_loop, name, value)
+        for row, pose, reply in zip(
+            found, *(driven[name].astype(float) for name in ("engine_pose", "reply")), strict=True
+        ):
+            for place, value in parts.items():
+                pose[place : place + len(value)] = value
+            legs = reply.reshape(2, 3, 4)
+            if "bone_turn" in changes:
+                legs = np.stack([np.tile([0.0, 0.0, 0.0, 1.0], (2, 1)), legs[:, 0], legs[:, 1]], axis=1)
+            expected = [neurarig_loop.leg_of(leg, pose, legs.reshape(-1), ()) for leg in range(2)]
+            assert row == pytest.approx(np.ravel(expected), abs=1e-3)
+
+
+def test_zeros_in_place_of_rotations_leave_a_leg_unturned(driven):
+    """Of a reply that is cut short the rest is zeros: code divides by the length plus 1e-8, and turns by nothing."""
+    cut = {**driven, "reply": np.zeros_like(driven["reply"])}
+    legs = read_otherwise("joints", {}, cut, "engine_pose", "reply").reshape(-1, 2, 3, 3)
+    for leg, side in enumerate("rl"):
+        along = np.array([[1.0, 0.0, 0.0]]) * (1 - 2 * leg)
+        assert np.diff(legs[:, leg], axis=1)[:, 0] == pytest.approx(np.repeat(along * FEMUR_CM[side], 6, 0), abs=1e-4)
+        assert np.diff(legs[:, leg], axis=1)[:, 1] == pytest.approx(np.repeat(along * TIBIA_CM[side], 6, 0), abs=1e-4)
+
+
+def test_a_target_that_is_not_turned_back_and_a_reply_with_w_first(driven):
+    """The last two names without a published mistake."""
+    apart = read_otherwise(
+        "foot_error", {"error_target": "moved_not_turned"}, driven, "engine_pose", "packet", "joints"
+    )
+    feet, sent = driven["joints"].reshape(-1, 6, 3)[:, [2, 5]], driven["packet"][:, 57:].reshape(-1, 2, 3)
+    wanted = sent + driven["engine_pose"][:, None, :3]
+    assert apart == pytest.approx(np.linalg.norm(feet - wanted, axis=2), abs=1e-3)
+    reply = read_otherwise("reply", {"reply_order": "wxyz"}, driven, "rotations")
+    assert reply.tolist() == np.roll(driven["rotations"].reshape(-1, 6, 4), 1, axis=2).reshape(-1, 24).tolist()

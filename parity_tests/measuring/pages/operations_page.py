@@ -16,12 +16,6 @@ from rigpact.contract.systems.system import System
 
 _QUATERNION = '{ name = "tilt", kind = "quaternion_wxyz" }'
 _VECTOR = '{ name = "v", size = 3 }'
-_LIMB = (
-    '{ name = "pose", fields = [{ name = "hip_pos", kind = "position", unit = "cm" }, { name = "hip_quat", kind = '
-    '"quaternion_xyzw" }, { names = ["thigh_l", "thigh_r"], join = "_", parts = [{ name = "pos", kind = "position", '
-    'unit = "cm" }, { name = "quat", kind = "quaternion_xyzw" }] }, { names = ["normal_l", "normal_r"], kind = "direction" }, '
-    '{ names = ["goal_l", "goal_r"], kind = "position", unit = "cm" }] }'
-)
 _TURNS = '{ name = "q", names = ["thigh_l", "thigh_r"], size = 4 }'
 _JOINTS = '{ name = "q", names = ["left_hip", "right_hip", "left_knee", "right_knee"] }'
 # fmt: off
@@ -32,6 +26,7 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "compose": (f'{_QUATERNION}, {{ name = "turn", kind = "quaternion_wxyz" }}',
         'of = ["tilt", "turn"], product = "first_second"'),
     "concatenate": (f"{_VECTOR}, {_QUATERNION}", 'of = ["v", "tilt"]'),
+    "copied": (_VECTOR, 'of = "v", bytes = "whole"'),
     "constant": (_JOINTS, 'of = "q", value = [100, 150, 40, 60]'),
     "convert": ('{ name = "pose", kind = "rot6d" }', 'of = "pose", to = "quaternion_xyzw", reads = "columns"'),
     "denormalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4]'),
@@ -43,23 +38,14 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "integrate": ('{ name = "place", size = 3 }, { name = "velocity", size = 3 }', 'of = ["place", "velocity"]'),
     "integrate_rotation": (f'{_QUATERNION}, {{ name = "rate", kind = "angular_rate" }}', 'of = ["tilt", "rate"], side = "left"'),
     "linear_map": (_VECTOR, 'of = "v", matrix = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]'),
-    "limb_joints": (f"{_LIMB}, {_TURNS}",
-        'of = ["pose", "q"], frame = ["hip_pos", "hip_quat"], roots = ["thigh_l_pos", "thigh_r_pos"], axes = [[1, 0, 0], '
-        '[-1, 0, 0]], lengths = [[45.751, 45.752]], joints = ["hip_l", "knee_l", "hip_r", "knee_r"], '
-        'product = "parent_child", placed_by = "own", turning = "forward", root = "declared", joints_in = "world"'),
     "network": (_VECTOR, "size = 2"),
     "norm": (_VECTOR, 'of = "v", measure = "euclidean"'),
     "normalise": (_VECTOR, 'of = "v", mean = [0.1, 0.2, 0.3], std = [2, 3, 4], epsilon = 0.01'),
-    "received": (_TURNS, 'of = "q", chains = 2, copied = "whole", quaternion_order = "xyzw", chain_order = "as_declared"'),
     "relative": (f'{{ name = "hand", kind = "position" }}, {{ name = "root", kind = "position" }}, {_QUATERNION}',
         'of = ["hand", "root", "tilt"], direction = "into_frame"'),
     "replaced": (f'{_JOINTS}, {{ name = "knees", size = 2 }}', 'of = ["q", "knees"], taken = ["left_knee", "right_knee"]'),
     "rotate": (_QUATERNION, 'of = "tilt", vector = [0, 0, -1], direction = "inverse"'),
     "select": (_JOINTS, 'of = "q", take = ["right_knee", "left_hip", "left_knee", "right_hip"]'),
-    "sent_pose": (_LIMB, 'of = "pose", frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], normals = ["normal_l", '
-        '"normal_r"], chains = ["thigh_l_pos", "thigh_r_pos"], wrong = { goals_first = ["goal_l", "goal_r", "normal_l", '
-        '"normal_r"] }, target_space = "frame", normal_space = "frame", quaternion_order = "xyzw", '
-        'handedness = "left_handed", unit_of_positions = "cm", chain_order = "as_declared"'),
     "shift": (_VECTOR, 'of = "v", frames = -1'),
     "range_normalise": (_VECTOR, 'of = "v", mode = "min_max", min = -1, max = [1, 2, 3], mean = 0.1, std = 2'),
     "range_denormalise": (_VECTOR, 'of = "v", mode = "quantiles", q01 = -1, q99 = [1, 2, 3], mean = 0.1, std = 2'),
@@ -75,10 +61,6 @@ SAMPLES: Mapping[str, tuple[str, str]] = {
     "switch": (f'{_VECTOR}, {{ name = "w", size = 3 }}, {{ name = "is_w", kind = "flag" }}', 'of = ["v", "w", "is_w"]'),
     "standardise": (_VECTOR, 'of = "v", divisor = "count"'),
     "squash": (_VECTOR, 'of = "v", function = "tanh", scale = 2'),
-    "target_error": (
-        f"{_LIMB}, " + _LIMB.replace("pose", "sent") + ', { name = "feet", names = ["foot_l", "foot_r"], size = 3 }',
-        'of = ["pose", "sent", "feet"], frame = ["hip_pos", "hip_quat"], targets = ["goal_l", "goal_r"], '
-        'points = ["foot_l", "foot_r"], target = "world", measure = "euclidean"'),
     "threshold": (_VECTOR, 'of = "v", limit = 0.2, side = "above"'),
     "unit_quaternions": (_TURNS, 'of = "q", normalisation = "unit", sign = "w_not_negative"'),
     "wrap": ('{ name = "angle", size = 1 }', 'of = "angle", unit_of_angle = "rad", range = "symmetric"'),

@@ -15,7 +15,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.graph.window import stream
-from rigpact.reference_runtime.vocabulary.limbs.received import first_bytes
+from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
 from rigpact.training.blender_ik import losses
 from rigpact.training.blender_ik.context import FEET, PoseBatch, pose_batch
 from rigpact.training.blender_ik.poses import draw_poses

@@ -64,7 +64,7 @@ def _listed(value: Any, place: tuple[Token, ...], names: Names) -> tuple[str, ..
 
 def _field(entry: Mapping[str, Any], start: int, place: tuple[Token, ...]) -> Field:
     kind = entry.get("kind", "raw" if entry.get("size", 1) > 1 else "scalar")
-    if kind not in list(FieldKind):
+    if kind not in _KINDS:
         raise unknown((*place, "kind"), kind, [each.value for each in FieldKind], "a kind of field")
     size = int(entry.get("size", _SIZES.get(kind, 1)))
     if kind in _WHOLE and size % _SIZES[kind]:
@@ -77,6 +77,7 @@ def _field(entry: Mapping[str, Any], start: int, place: tuple[Token, ...]) -> Fi
     return Field(entry["name"], start, size, FieldKind(kind), entry.get("unit", ""), entry.get("space", ""), low, high)
 
 
+_KINDS = frozenset(FieldKind)
 _WHOLE = {
     FieldKind.QUATERNION_XYZW: 4, FieldKind.QUATERNION_WXYZ: 4, FieldKind.ROT6D: 6, FieldKind.ROTATION_VECTOR: 3,
     FieldKind.EULER_XYZ: 3, FieldKind.MATRIX: 9,

@@ -310,8 +310,7 @@ class Use:
             raise self.wrong(Wrong.WIDTH, key, f"{value.size} numbers", f"{width}, each of its own")
         path = self._kept(key, given, value)
         if "readings" in self.said(key):
-            known, array = misread or {}, partial(self._array, (key,), width=width)
-            effect: Callable[[Any], Reading] = lambda other: known.get(str(other)) or always(array(other))  # noqa: E731
+            effect = partial(self._named_reading, key, width, misread or {})
             return Number(path, self.named(key, given, as_declared, effect, meaning))
         readings: dict[str, Reading] = {
             **(misread or {}),
@@ -323,6 +322,13 @@ class Use:
         every = {"declared": as_declared, **readings}
         means = meaning or f"the {key} of {self.stage}"
         return Number(path, self.knob(key, every, means, hints, shows=lambda reading: np.ravel(reading(value))))
+
+    def _named_reading(self, key: str, width: int | None, misread: Mapping[str, Reading], other: Any) -> Reading | str:
+        """The operation's own reading, other numbers, or the path of others of the contract."""
+        if isinstance(other, str) and other in misread:
+            return misread[other]
+        value = self._array((key,), other, width)
+        return self.numbers[other].path if isinstance(other, str) else always(value)
 
     def _by_position(self, given: Any, width: int | None) -> dict[str, Reading]:
         """Numbers whose entries have names, taken in the order of their file by a side that does not look at the names."""

@@ -4,10 +4,11 @@ Entry points `rigpact.systems` name pages. A contract file (`rigpact-system`) na
 and constants: so it fills the page. Where it says nothing, the page holds.
 """
 
+import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,6 @@ def data_problems(checks: Sequence[DataCheck], contract: Contract, stages: Rows)
 
 
 def _undone(contract: Contract, stages: Rows) -> dict[str, FloatArray]:
-    """The rows from which a stage of the data set was computed, where its operation can be undone."""
     frames, found = Known(contract, dict(stages)), {}
     for stage in contract.system.graph:
         if stage.undone is not None and stage.name in stages:
@@ -161,7 +161,6 @@ def axes_problems(name: str, entry: Mapping[str, Any], constants: Mapping[str, A
 
 
 def _angle_off_bone_deg(axes: FloatArray, heads: FloatArray, parents: list[int], place: int) -> float:
-    """Angle between a bone's y axis and the way to the next head of its chain; 0 where the chain ends."""
     if place + 1 >= len(parents) or parents[place + 1] != place:
         return 0.0
     along = heads[place + 1] - heads[place]
@@ -213,7 +212,6 @@ def constant_problems(root: Mapping[str, Any], constants: Mapping[str, Any]) -> 
 
 
 def _problems(root: Mapping[str, Any], name: str, entry: Mapping[str, Any], found: Any) -> Iterator[Problem]:
-    """What is wrong with one constant by itself."""
     published = entry["value"]
     if "layers" in entry:
         # The widths of a network's layers begin and end with those of two vectors
@@ -334,15 +332,13 @@ class Page:
 
     def numbers(self, constants: Mapping[str, Any]) -> dict[str, FloatArray]:
         """Every number of the page by its path, filled by a contract file; ValueError where the page cannot be built so."""
-        declaration = self._filled(constants)
-        if declaration.system is None:
-            raise ValueError(str(declaration.problems[0]))
-        return flat_numbers(declaration.constants)
+        return _numbers(self, json.dumps({name: constants[name] for name in self.constants if name in constants}))
 
     def _filled(self, constants: Mapping[str, Any]) -> Declaration:
         """The page with these constants among its numbers and its lists of names."""
         filled = self.constants | {name: value for name, value in constants.items() if name in self.constants}
-        names = {name: value for name, value in filled.items() if _is_words(value)}
+        lists = {name: value for name, value in filled.items() if isinstance(value, list)}
+        names = {name: value for name, value in lists.items() if any(isinstance(each, str) for each in value)}
         numbers = {name: {"value": value} for name, value in filled.items() if name not in names}
         root = {key: value for key, value in self.root.items() if key not in ("constants", "formulas")}
         formulas = self.root.get("formulas", {})
@@ -386,8 +382,12 @@ class Page:
                     raise UnusableInput(where, place, "a parameter that sides read otherwise")
 
 
-def _is_words(value: Any) -> bool:
-    return isinstance(value, list) and any(isinstance(each, str) for each in value)
+@lru_cache(maxsize=256)
+def _numbers(page: Page, constants: str) -> dict[str, FloatArray]:
+    declaration = page._filled(json.loads(constants))
+    if declaration.system is None:
+        raise ValueError(str(declaration.problems[0]))
+    return flat_numbers(declaration.constants)
 
 
 def _on_a_page(stage: Stage, graph: Graph) -> Stage:

@@ -54,14 +54,15 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A parameter of numbers: where it stands among the contract's numbers, and how sides misread it."""
+    """A parameter of numbers: where it stands among the contract's numbers, and how sides misread it: or whose path they take."""
 
     path: str
     reading: Choice
 
     def of(self, frames: Frames) -> FloatArray:
         """The numbers under the conventions of an evaluation, float64."""
-        return np.asarray(self.reading.of(frames)(frames.numbers[self.path]))
+        reading = self.reading.of(frames)
+        return np.asarray(frames.numbers[reading] if isinstance(reading, str) else reading(frames.numbers[self.path]))
 
     def row(self, frames: Frames, width: int) -> FloatArray:
         """The same, one for each of `width` channels."""

@@ -152,16 +152,16 @@ class FramesInside:
     def __init__(self, frames: Any, stages: Iterable[Stage]) -> None:
         """stages: in the order of the loop."""
         self._frames, self._stages = frames, {stage.name: stage for stage in stages}
-        self._rows: dict[str, FloatArray] = {}
+        self.known: dict[str, FloatArray] = {}
 
     def __getitem__(self, name: str) -> FloatArray:
         """The rows of a stage; `NotKnown` where it is not known."""
         if name not in self._stages:
             rows: FloatArray = self._frames[name]
             return rows
-        if name not in self._rows:
-            self._rows[name] = self._stages[name].computed(self)
-        return self._rows[name]
+        if name not in self.known:
+            self.known[name] = self._stages[name].computed(self)
+        return self.known[name]
 
     def __getattr__(self, name: str) -> Any:
         """Every other attribute is the frames' own."""

@@ -64,11 +64,13 @@ def stage_bound(stage: Stage, frames: Any, rows: FloatArray, upstream: Bounds) -
     if through is not None:
         return through
     if stage.inside:
-        inside, within = FramesInside(frames, stage.inside[:-1]), dict(upstream)
-        for each in stage.inside:
-            known = rows if each is stage.inside[-1] else inside[each.name]
-            within[each.name] = stage_bound(each, inside, known, within)
-        return np.asarray(within[stage.name])
+        *before, last = stage.inside
+        inside, within = FramesInside(frames, before), dict(upstream)
+        last.computed(inside)
+        for each in before:
+            if each.name in inside.known:  # the others are not looked at under these conventions
+                within[each.name] = stage_bound(each, inside, inside[each.name], within)
+        return stage_bound(last, inside, rows, within)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stage.bound is None:
             own = gamma(STORED) * np.abs(rows, dtype=np.float64)
@@ -84,9 +86,10 @@ def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, F
     """The largest change of the rows when the stage's inputs move by their bounds."""
     rng = np.random.default_rng(0)
     largest = np.zeros(rows.shape)
+    by = {name: (frames[name], np.nan_to_num(bound)) for name, bound in moved.items()}
     for pattern in range(PATTERNS):
-        signs = {name: sign_pattern(pattern, bound.shape, rng) for name, bound in moved.items()}
-        values = {name: (frames[name] + signs[name] * np.nan_to_num(bound)) for name, bound in moved.items()}
+        signs = {name: sign_pattern(pattern, bound.shape, rng) for name, (_, bound) in by.items()}
+        values = {name: known + signs[name] * bound for name, (known, bound) in by.items()}
         changed = stage.computed(MovedFrames(frames, values))
         largest = np.fmax(largest, distance(stage.measure, rows, changed))
     return largest

@@ -1,8 +1,8 @@
 """The vocabulary of declared contracts: one operation a module, found through the entry points `rigpact.operations`.
 
 arranging/: which number stands where. scaling/: one number at a time. turning/: rotations. timing/: from one frame to the next.
-meshes/: points in space. limbs/: poses on a wire, and their joints.
-rigs/: bones, their limits and kinematics. network: a model's answer. character/, posing/: what a motion network is given of a
+rigs/: joints along their parents. formula: arithmetic that a page writes down.
+network: a model's answer. character/, posing/: what a motion network is given of a
 character, and from its answer to a pose; only a page names these, and a reader brings their numbers (`contract.numbers`).
 
 To add an operation: a module with `OPERATION`, whose `build` reads its parameters and inputs from a `Use` and returns a

@@ -13,11 +13,15 @@ Terms = Callable[[Frames], FloatArray]
 """Frames -> for each channel the sum of the sizes of the terms that are added up, (N, width)."""
 
 
-def sum_of(operations: int, terms: Terms) -> Bound:
-    """A sum of terms: gamma(operations) times the sum of their sizes, whatever the result cancels to."""
+def sum_of(operations: int, terms: Terms, moved: Callable[[Frames, Bounds], FloatArray] | None = None) -> Bound:
+    """A sum of terms: gamma(operations) times the sum of their sizes, whatever the result cancels to.
 
-    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-        return np.broadcast_to(gamma(operations) * terms(frames), rows.shape)
+    moved: frames and the bounds of what is read -> what these lead to; a stage that derives it is propagated.
+    """
+
+    def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        through = 0.0 if moved is None else np.nan_to_num(moved(frames, upstream))
+        return np.broadcast_to(gamma(operations) * terms(frames) + through, rows.shape)
 
     return bound
 

@@ -85,6 +85,26 @@ PRODUCTS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "first_only": lambda a, _b: a,
     "second_only": lambda _a, b: b,
 }
+
+
+def _one_sign_wrong(component: int, of_first: int, of_second: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """The product with the wrong sign of one term of its cross product: a_i b_j is subtracted twice, or added."""
+    sign = 1.0 if (of_first - component) % 3 == 1 else -1.0
+
+    def multiply(a: FloatArray, b: FloatArray) -> FloatArray:
+        result = product(a, b)
+        result[..., component] -= 2.0 * sign * a[..., of_first] * b[..., of_second]
+        return result
+
+    return multiply
+
+
+ONE_SIGN_WRONG: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    f"{'xyz'[at]}_sign_of_a{'xyz'[i]}_b{'xyz'[j]}": _one_sign_wrong(at, i, j)
+    for at in range(3)
+    for i, j in (((at + 1) % 3, (at + 2) % 3), ((at + 2) % 3, (at + 1) % 3))
+}
+"""Products with the sign of one of the six terms of the cross product wrong, by the name of the term."""
 TURNS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     # which rotation turns a vector
     "forward": lambda q: q,

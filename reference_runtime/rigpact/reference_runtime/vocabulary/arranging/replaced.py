@@ -4,7 +4,9 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.vocabulary.named_fields import channels_of, fields_named
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 
 
 def build(use: Use) -> Built:
@@ -20,7 +22,13 @@ def build(use: Use) -> Built:
         rows[:, places] = frames[new.name]
         return rows
 
-    return Built(source.fields, compute)
+    def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        """Numbers are only moved, each with its own bound."""
+        found = of_same_frame(upstream, source.name, rows.shape).copy()
+        found[:, places] = of_same_frame(upstream, new.name, (len(rows), len(places)))
+        return found
+
+    return Built(source.fields, compute, bound, is_propagated=True)
 
 
 OPERATION = Operation(

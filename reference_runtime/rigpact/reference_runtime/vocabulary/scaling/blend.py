@@ -10,9 +10,10 @@ from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame, sum_of, wide
 
 _READINGS: Mapping[str, Reading] = {
     "equal": lambda weights: np.full_like(weights, 1.0 / weights.size),
@@ -45,8 +46,17 @@ def build(use: Use) -> Built:
     def planned(frames: Frames) -> Step:
         return Step("blend", tuple(map(Read, names)), (len(names),), weights.row(frames, len(names)))
 
+    def moved(frames: Frames, upstream: Bounds) -> FloatArray:
+        values = np.abs(weights.row(frames, len(names)))
+        shape = frames[names[0]].shape
+        return sum(
+            (weight * of_same_frame(upstream, name, shape) for weight, name in zip(values, names, strict=True)),
+            np.zeros(()),
+        )
+
     # each weight is stored and multiplied, the products are added up, and the sum is stored on the other side
-    return Built(use.inputs[0].fields, compute, sum_of(len(names) + 2, terms), planned=planned)
+    bound = sum_of(len(names) + 2, terms, moved)
+    return Built(use.inputs[0].fields, compute, bound, is_propagated=True, planned=planned)
 
 
 OPERATION = Operation(

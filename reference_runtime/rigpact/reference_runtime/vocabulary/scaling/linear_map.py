@@ -9,8 +9,9 @@ from rigpact.contract.declared.operation import Built, Operation, Reading, Use
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
+from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame, sum_of, wide
 
 _READINGS: Mapping[str, Reading] = {
     "transposed": np.transpose,
@@ -36,8 +37,11 @@ def build(use: Use) -> Built:
     def terms(frames: Frames) -> FloatArray:
         return times(np.abs(wide(frames, source.name)), np.abs(matrix.of(frames)))
 
+    def moved(frames: Frames, upstream: Bounds) -> FloatArray:
+        return times(of_same_frame(upstream, source.name, frames[source.name].shape), np.abs(matrix.of(frames)))
+
     # each entry is stored, n products are added up, and the sum is stored on the other side
-    return Built(source.fields, compute, sum_of(rows + 2, terms))
+    return Built(source.fields, compute, sum_of(rows + 2, terms, moved), is_propagated=True)
 
 
 OPERATION = Operation(

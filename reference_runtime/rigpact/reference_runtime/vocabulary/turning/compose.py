@@ -7,7 +7,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import QUATERNIONS
-from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS
+from rigpact.reference_runtime.operations.definitions.quaternions import ONE_SIGN_WRONG, PRODUCTS
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
@@ -25,7 +25,8 @@ def build(use: Use) -> Built:
     orders = order_knob(use, first), order_knob(use, second, "second_quaternion_order")
     one, many = first.fields.width // 4, second.fields.width // 4
     refuse_other_counts(use, one, many, "one quaternion, or as many as of the second")
-    pick = use.choice("product", PRODUCTS, "which rotation comes first", {
+    products = {**PRODUCTS, **ONE_SIGN_WRONG} if "readings" in use.said("product") else PRODUCTS
+    pick = use.choice("product", products, "which rotation comes first", {
         "second_first": "the factors are exchanged: the first one turns last",
     })  # fmt: skip
     written = order_written(use, second, "second_quaternion_order")
@@ -51,7 +52,7 @@ def build(use: Use) -> Built:
 OPERATION = Operation(
     "compose", "the product of two rotations", build,
     {
-        "product": ", ".join(PRODUCTS),
+        "product": f"{', '.join(PRODUCTS)}; where a convention names it, one sign too, such as {next(iter(ONE_SIGN_WRONG))}",
         "quaternion_order": "xyzw or wxyz of the first, where its field does not say it",
         "second_quaternion_order": "the same of the second",
     },

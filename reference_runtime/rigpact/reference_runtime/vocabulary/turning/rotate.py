@@ -32,6 +32,7 @@ def build(use: Use) -> Built:
         "inverse": "R(q)^-1 v takes a vector from the world to the body; the contract takes q itself",
         "none": "the vector is not turned at all: it stays in the frame that it came in",
     })  # fmt: skip
+    is_each = False
     if len(use.inputs) == 2:
         source = use.inputs[1]
         if source.fields.width % 3:
@@ -47,11 +48,16 @@ def build(use: Use) -> Built:
             return rows.reshape(len(rows), -1, 3)
     else:
         meaning = "the vector that is turned"
-        constant = use.number("vector", 3, meaning=meaning, misread=_VECTOR_READINGS, is_table=True)
-        layout = FieldLayout((Field(use.stage, 0, quaternion.fields.width // 4 * 3, FieldKind.DIRECTION),))
+        width = quaternion.fields.width // 4 * 3
+        constant = use.number("vector", meaning=meaning, misread=_VECTOR_READINGS)
+        size = use.value_of(constant).size
+        if size not in (3, width):
+            raise use.wrong(Wrong.WIDTH, "vector", f"{size} numbers", "3, or 3 for each quaternion")
+        is_each = size > 3
+        layout = FieldLayout((Field(use.stage, 0, width, FieldKind.DIRECTION),))
 
         def vectors(frames: Frames) -> FloatArray:
-            return constant.of(frames).reshape(1, 1, 3)
+            return constant.of(frames).reshape(1, -1, 3)
 
     def compute(frames: Frames) -> FloatArray:
         q = direction.of(frames)(split(wide(frames, quaternion.name), order.of(frames)))
@@ -69,13 +75,13 @@ def build(use: Use) -> Built:
         words = direction.word_of(frames), count, int(len(use.inputs) == 1), *order.of(frames)
         return Step("rotate", tuple(Read(each.name) for each in use.inputs), words, numbers)
 
-    return Built(layout, compute, sum_of(_OPERATIONS, terms), planned=planned)
+    return Built(layout, compute, sum_of(_OPERATIONS, terms), planned=None if is_each else planned)
 
 
 OPERATION = Operation(
     "rotate", "a vector by a quaternion", build,
     {
-        "vector": "a constant vector, where of names the quaternion alone",
+        "vector": "a constant vector, or one for each quaternion, where of names quaternions alone",
         "direction": "forward: R(q) v; inverse: R(q)^-1 v; none",
         "quaternion_order": "xyzw or wxyz, where the quaternion's field does not say it",
     },

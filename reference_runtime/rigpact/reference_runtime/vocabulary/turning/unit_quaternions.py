@@ -11,7 +11,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.definitions.quaternions import unit, unit_or_identity
+from rigpact.reference_runtime.operations.definitions.quaternions import unit, unit_or_identity, unit_or_zeros
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.named_fields import whole_quaternions
@@ -28,6 +28,7 @@ def _by_one_length(quats: FloatArray) -> FloatArray:
 
 _LENGTHS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "unit": unit_or_identity,
+    "unit_or_zeros": unit_or_zeros,
     "none": lambda raw: raw,
     "together": _by_one_length,
 }
@@ -41,26 +42,32 @@ def build(use: Use) -> Built:
     """Quaternions xyzw, as many as come in."""
     source, count = use.inputs[0], whole_quaternions(use, use.inputs[0])
     hints = {
+        "unit_or_zeros": "a quaternion without a direction stays zeros, which turn nothing; the contract has the identity there",
         "none": "the network's quaternions are not unit: normalise before any use",
         "together": f"each quaternion has a length of its own: sum over its four numbers, not over all {4 * count}",
     }
-    length = use.choice("normalisation", _LENGTHS, "whether the network's quaternions are made unit", hints)
+    lengths = {
+        word: of
+        for word, of in _LENGTHS.items()
+        if word in ("unit", "none", "together", use.table.get("normalisation"))
+    }
+    length = use.choice("normalisation", lengths, "whether the network's quaternions are made unit", hints)
     sign = use.choice("sign", _SIGNS, "which of q and -q is sent back", _SIGN_HINTS)
 
     def compute(frames: Frames) -> FloatArray:
         rows = wide(frames, source.name)
         return stored(sign.of(frames)(length.of(frames)(rows.reshape(len(rows), -1, 4))).reshape(len(rows), -1))
 
+    def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+        """Roundings of a unit quaternion. If w is zero within rounding, a sign that it decides is not judged."""
+        quats = rows.astype(np.float64).reshape(len(rows), -1, 4)
+        size = np.maximum(np.abs(quats).max(axis=2, keepdims=True), 1.0)
+        undecided = np.abs(quats[..., 3:]) <= (gamma(_NORMALISE) if sign.word_of(frames) == "w_not_negative" else -1.0)
+        found = np.broadcast_to(gamma(_NORMALISE) * size, quats.shape)
+        return np.where(undecided, np.nan, found).reshape(rows.shape)
+
     fields = tuple(replace(each, kind=FieldKind.QUATERNION_XYZW) for each in source.fields)
     return Built(FieldLayout(fields), compute, bound)
-
-
-def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-    """Roundings of a unit quaternion. If w is zero within rounding, the sign is undefined and not judged."""
-    quats = rows.astype(np.float64).reshape(len(rows), -1, 4)
-    found = np.broadcast_to(gamma(_NORMALISE) * np.maximum(np.abs(quats).max(axis=2, keepdims=True), 1.0), quats.shape)
-    undecided = np.abs(quats[..., 3:]) <= gamma(_NORMALISE)
-    return np.where(undecided, np.nan, found).reshape(rows.shape)
 
 
 _SIGN_HINTS = {
@@ -69,6 +76,7 @@ _SIGN_HINTS = {
 _CODE = {
     "normalisation": {
         "unit": CodeHint("q / |q|", "F.normalize(q, dim=-1)"),
+        "unit_or_zeros": CodeHint("q / (|q| + 1e-8f)", "q / (q.norm(dim=-1, keepdim=True) + 1e-8)"),
         "none": CodeHint("q", "q"),
         "together": CodeHint("q / |all|", "F.normalize(answer.flatten(1), dim=-1)"),
     },
