@@ -284,7 +284,7 @@ def _sum(
     if rank < len(chosen):
         return
     sigma = max(float(np.sqrt(np.mean((goal - matrix @ found) ** 2))), _EXPLAINED)
-    reach = _SURE * sigma * np.sqrt(np.diag(np.linalg.inv(matrix.T @ matrix))) / sizes
+    reach = _SURE * sigma * np.linalg.norm(np.linalg.pinv(matrix), axis=1) / sizes
     factors = found / sizes + np.array([float(has_own and term == (OWN, 0)) for term in chosen])
     reach = np.maximum(reach, STORED * np.abs(factors))
     if not (np.abs(factors) > reach).all():
