@@ -304,6 +304,7 @@ def test_what_no_published_mistake_is_makes_another_packet(changes, expected, dr
 def test_what_no_published_mistake_is_places_the_legs_elsewhere(changes, patches, parts, driven):
     """The same for kinematics, by the published loop with other numbers in its place."""
     found = read_otherwise("joints", changes, driven, "engine_pose", "reply")
+    assert len(found) == 6
     with pytest.MonkeyPatch.context() as patch:
         for name, value in patches.items():
             patch.setattr(neurarig_loop, name, value)

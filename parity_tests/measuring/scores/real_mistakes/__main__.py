@@ -68,7 +68,12 @@ def mistake_of(name: str) -> str:
 
 
 def shows(folder: Path, name: str) -> bool:
-    """Whether a recording of the engine class differs from the one without a mistake in the same mode; others all do."""
+    """Whether a recording of the engine class differs from the one without a mistake in the same mode; others all do but one.
+
+    Heights beyond ±1 are scaled by 5, and the whole observation is clipped to ±4 behind that: no recorded number differs.
+    """
+    if name == "quadruped/heights_not_clipped.sparse.npz":
+        return False
     system, file = name.split("/")
     if system != "enemy_engine":
         return True

@@ -196,11 +196,70 @@ _ENGINE = {
         ("x_raw_next", "offset|shift|6 (channels|places)|read at"),
         also=(("pose_hist_raw", r"next6d|x_raw\[0:276\]", r"t ?[-−] ?1\b"), ("x_raw_next", r"\bball_r\b", "stuck"))),
 }
+_SENSED = "obs obs_clipped history"
+"""What the quadruped's terms stand in, where they were not recorded."""
+_SENT = "target motor_target position_error torque_p torque_free torque"
+_QUADRUPED = {
+    "action_clip_1": right("action", (CLIP, 1.0)),
+    "action_clip_missing": right("action", "action.applied=none", (CLIP, WITHOUT)),
+    "action_hip_scale_missing": right(_SENT, ("action_scale", "hip", "doubled|0.25"), ("action_scale", 0.25)),
+    "action_low_pass": right("action action_raw", ("smooth|filter|low pass", 0.2, 0.8)),
+    "action_offset_missing": right(_SENT, "target.offset=none", ("offset|default_pose", WITHOUT)),
+    "action_scale_twice": right(_SENT, "target.scale=twice", ("scale", "twice|squared")),
+    "action_tanh": right("action action_raw", ("tanh",), also=(("applied = none", "together"),)),
+    # in the recording's own unit, or as the scaled term: no number lies between 0.1475 and 0.15
+    "angvel_deadzone": right(f"base_ang_vel ang_vel_obs {_SENSED}", ("below", 0.15), ("below", 0.037), ("below", 0.0375)),
+    "angvel_rotated_forward": right(f"base_ang_vel ang_vel_obs {_SENSED}", "base_ang_vel.direction=forward"),
+    "command_deadzone": right(f"command_obs command_t {_SENSED}", ("below", 0.1), ("below", 0.2)),
+    "command_yaw_scale_2": right(f"command_obs {_SENSED}", ("yaw", 8.0), ("yaw", "scale", 2.0)),
+    "dq_by_differences": right(f"dq_t dq_policy dq_obs {_SENSED}", (r"how fast q|difference", "backward", "4 frames")),
+    "dq_scale_missing": right(f"dq_obs {_SENSED}", "dq_obs.scale=none", ("dq", 20.0)),
+    "gravity_forward": right(f"gravity {_SENSED}", "gravity.direction=forward"),
+    "heights_clip_after_scale": of_parts(f"height_clipped heights_obs {_SENSED}",
+        ("height_clipped.applied=none", ("heights", "limited|clip", 1.0)), (("heights", "limited|clip", 1.0),)),
+    "heights_not_clipped": right("height_clipped heights_obs", "height_clipped.applied=none", (CLIP, WITHOUT)),
+    "history_get_before_add": right("history", "history.delay=one_frame", ("hist", LATE)),
+    "last_action_two_old": right(f"last_t last_action {_SENSED}", (r"t ?[-−] ?4\b",), (LATE,)),
+    "last_action_unclipped": right(f"last_t last_action {_SENSED}", "last_action.carried=action_raw"),
+    "limit_of_hip_for_all": right("torque", (CLIP, 4.5)),
+    "nan_guard": right(f"dq_t dq_policy dq_obs {_SENSED}", (r"\b0\b", "above", 3.0), (r"\b0\b", "above", 0.15)),
+    "net_bias1_missing": right("action_raw action", ("bias", "first", WITHOUT)),
+    "net_float16_weights": right("action_raw action", (HALF, "weight")),
+    "net_relu": right("action_raw action", ("relu", "elu")),
+    "net_tanh": right("action_raw action", ("tanh", "elu")),
+    "obs_clip_1": right(f"{_SENSED}", (CLIP, 1.0)),
+    "obs_dq_before_q": right(_SENSED, "obs.order=q_obs_and_dq_obs_exchanged", (EXCHANGED, "dq_obs", "q_obs")),
+    "pair_cos_sin_and_heights_stale": of_parts(f"phase heights_obs {_SENSED}",
+        ("clock.form=cos_sin", ("sin from cos", "cos from sin")),
+        (("every 40th|every (10|tenth)",), (r"47:59|heights", r"165:177|47:59", LATE))),
+    "pair_degrees_and_unclipped_feedback": of_parts(f"base_ang_vel ang_vel_obs last_t last_action {_SENSED}",
+        (("ang_vel", DEGREES),), ("last_action.carried=action_raw",)),
+    "pair_hip_scale_and_damping_sign": of_parts(_SENT,
+        (("action_scale", "hip", "doubled|0.25"), ("action_scale", 0.25)), ("torque_free.weights=all_added",
+        "torque_d.scale=negated", ("torque_d|kd", SIGN))),
+    "phase_int_tenths": right(f"phase clock {_SENSED}", ("turn", "cut|truncat", "10ths|0.1")),
+    "phase_period_0_5": right(f"phase clock {_SENSED}", ("period", 0.5)),
+    "phase_reset_when_standing": right(f"phase clock {_SENSED}", (r"\b0\b", "command", "while")),
+    "q_calf_sign": right(f"q_t q_policy q_obs {_SENSED}", ("calf", SIGN)),
+    "q_fl_rl_swapped": right(f"q_t q_policy q_obs {_SENSED}", (EXCHANGED, "FL_hip", "RL_hip")),
+    "q_not_reordered": right(f"q_policy q_obs {_SENSED}", "q_policy.order=as_given"),
+    "quat_float16": right(f"gravity {_SENSED}", (HALF,)),
+    "target_rate_limited": right(_SENT, ("at most", 0.05)),
+    "target_relative_to_q": right(_SENT, ("plus q_obs|plus q_policy",)),
+    "torque_damping_sign": right("torque torque_free torque_d", "torque_free.weights=all_added", "torque_d.scale=negated"),
+    "torque_int": right("torque torque_free", ("cut|truncat", "steps", 0.1)),
+}
 # fmt: on
 
 TRUTHS: Mapping[str, Right] = dict(
     chain.from_iterable(
         ((f"{folder}/{name}", truth) for name, truth in rows.items())
-        for folder, rows in (("lab", _LAB), ("mjlab", _MJLAB), ("lmm", _LMM), ("enemy_engine", _ENGINE))
+        for folder, rows in (
+            ("lab", _LAB),
+            ("mjlab", _MJLAB),
+            ("lmm", _LMM),
+            ("enemy_engine", _ENGINE),
+            ("quadruped", _QUADRUPED),
+        )
     )
 )

@@ -25,8 +25,8 @@ from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY
 Recurrence = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 """What should be there at each tick and its bound, (N, C) each, to rows and how far rounding moves them."""
 Term = tuple[str, int]
-"""A vector by name, and how many ticks before: "" is what should be there, "was" is what stood there."""
-OWN, WAS = "", "was"
+"""A vector by name, and how many ticks before; two are no vector's names."""
+OWN, WAS = "", "what stood there"
 
 _FEWEST = 8
 """Values for each coefficient: fewer prove nothing of a sum."""
@@ -297,10 +297,7 @@ def _sum(
     if _cancels(chosen, numbers):
         return
     fitted = sum(told is None for told in is_told)
-    words = _words(series, chosen, numbers)
-    if words is None:
-        return
-    said, free = words
+    said, free = _words(series, chosen, numbers)
     pieces = max((is_odd(number) for number, told in zip(numbers, is_told, strict=True) if told is None), default=0)
     has_state = any(name == WAS or lag > 0 for name, lag in chosen)
     others = {name: series.others[name] for name, _ in chosen if name not in (OWN, WAS)}
@@ -332,24 +329,19 @@ def _cancels(chosen: Sequence[Term], numbers: Sequence[float]) -> bool:
     return any(all(is_zero_at(pole, name) for name in entering) for pole in poles if abs(pole) > _EQUAL)
 
 
-def _words(series: _Series, chosen: tuple[Term, ...], numbers: Sequence[float]) -> tuple[str, int] | None:
-    """A sum in the field's terms, and how many of its numbers are free; None where it is another edit's."""
-    it, tick, seconds, by_term = (
-        series.target.it,
-        _tick(series),
-        series.ticks.seconds,
-        dict(zip(chosen, numbers, strict=True)),
-    )
+def _words(series: _Series, chosen: tuple[Term, ...], numbers: Sequence[float]) -> tuple[str, int]:
+    """A sum in the field's terms, and how many of its numbers are free."""
+    it, tick, seconds = series.target.it, _tick(series), series.ticks.seconds
     names = [name for name, _ in chosen]
     if set(names) <= {OWN, WAS}:
-        return _filter_words(it, tick, seconds, chosen, by_term)
+        return _filter_words(it, tick, seconds, chosen, dict(zip(chosen, numbers, strict=True)))
     if len(set(names)) == 1 and len(chosen) == 2:
         (name, one), (_, other) = chosen
-        if abs(numbers[0] + numbers[1]) > 1e-6 * abs(numbers[0]):
+        if abs(numbers[0] + numbers[1]) > _EQUAL * abs(numbers[0]):
             return _sum_words(it, chosen, numbers), len(chosen)
         kind = {(0, 1): "backward", (-1, 0): "forward", (-1, 1): "central", (1, 2): "backward, late by one"}[one, other]
         times = numbers[0] * seconds * (other - one)
-        said = "" if abs(times - 1.0) <= 1e-6 else f"{times:.6g} times "
+        said = "" if abs(times - 1.0) <= _EQUAL else f"{times:.6g} times "
         return f"{said}how fast {name} changes, its {kind} difference over a {tick}, a second", 1
     return _sum_words(it, chosen, numbers), len(chosen)
 
@@ -360,17 +352,17 @@ def _filter_words(
     kept, new, before = (by_term.get(term, 0.0) for term in ((WAS, 1), (OWN, 0), (OWN, 1)))
     is_difference, is_mean = (abs(new + sign * before) <= _EQUAL * abs(new) for sign in (1.0, -1.0))
     match sorted(chosen):
-        case [("", 0), ("was", 1)] if abs(kept + new - 1.0) <= _EQUAL:
+        case [("", 0), ("what stood there", 1)] if abs(kept + new - 1.0) <= _EQUAL:
             cut = -np.log(kept) / (2.0 * np.pi * seconds) if 0.0 < kept < 1.0 else np.nan
             said = f"{new:.6g} of the new and {kept:.6g} of the old each {tick} (low pass, {cut:.3g} Hz)"
             return f"{it}, smoothed: {said}", 1
-        case [("", 0), ("was", 1)] if abs(kept - 1.0) <= _EQUAL:
+        case [("", 0), ("what stood there", 1)] if abs(kept - 1.0) <= _EQUAL:
             return f"{it}, summed up: {new:.6g} of it added each {tick} ({new / seconds:.4g} a second)", 1
         case [("", 0), ("", 1)] if is_difference:
             return f"how much {it} changes in each {tick}, times {new:.6g}", 1
         case [("", 0), ("", 1)] if is_mean:
             return f"the mean of {it} and of that of the {tick} before, times {2.0 * new:.6g}", 1
-        case [("", 0), ("", 1), ("was", 1)] if is_difference:
+        case [("", 0), ("", 1), ("what stood there", 1)] if is_difference:
             return f"{it}, high pass: {kept:.6g} kept each {tick}", 1
     return f"{it}, filtered: {_sum_words(it, chosen, list(by_term.values()))}", len(chosen)
 
@@ -378,7 +370,7 @@ def _filter_words(
 def _sum_words(it: str, chosen: Sequence[Term], numbers: Sequence[float]) -> str:
     parts = list[str]()
     for (name, lag), number in zip(chosen, numbers, strict=True):
-        what = {OWN: it, WAS: "what stood there"}.get(name, name)
+        what = it if name == OWN else name
         when = "" if lag == 0 else f" {lag} ticks before" if lag > 0 else " of the next tick"
         times = "" if abs(number) == 1.0 else f"{abs(number):.6g} times "
         parts.append(f"{'minus ' if number < 0.0 else 'plus ' if parts else ''}{times}{what}{when}")
