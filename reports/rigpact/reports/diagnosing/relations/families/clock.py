@@ -16,6 +16,7 @@ from rigpact.reports.diagnosing.relations.relation import SIMPLE, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _NEAR = 2.0**-20
 """How far a sine and a cosine of float32 are from the circle, and their turn from what was meant."""
@@ -65,7 +66,10 @@ def _clocks(target: Target) -> Iterator[_Clock]:
         if any(np.abs(np.hypot(*rows[:, pair].T) - 1.0).max() > _NEAR for rows in (target.own, target.held)):
             continue
         turns = _turns(*target.own[:, pair].T)
-        if np.sum(np.sign(_apart(turns[1:], turns[:-1]))) < 0.0:  # a clock goes forward
+        ways = np.sign(_apart(turns[1:], turns[:-1]))
+        if abs(ways.sum()) < NEARLY * max(int(np.count_nonzero(ways)), _FEWEST):
+            continue  # a clock goes one way
+        if ways.sum() < 0.0:
             pair.reverse()
         own, held = (_turns(*rows[:, pair].T) for rows in (target.own, target.held))
         yield _Clock(target, pair[0], pair[1], own, held, np.abs(_apart(held, own)) > _NEAR)
