@@ -27,11 +27,11 @@ LEFT |= {"training": (*LEFT["fixtures"], "fixtures"), "reports": (*LEFT["fixture
 LEFT |= {"testing": (*LEFT["reports"], "reports")}
 """What each package may import from, beside itself; `rigpact.testing` shares its root with the reports."""
 MOST_LINES = {
-    "contract": 19_700,
-    "reference_runtime": 18_500,
-    "fixtures": 5_700,
-    "reports": 37_200,
-    "parity_tests": 58_500,
+    "contract": 19_630,
+    "reference_runtime": 17_810,
+    "fixtures": 5_640,
+    "reports": 37_090,
+    "parity_tests": 58_340,
 }
 """How many lines of Python each root may have: the number is lowered where lines went, and never raised."""
 OPTIONAL = {
