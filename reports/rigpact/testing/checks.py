@@ -6,7 +6,6 @@ function, and a row in the list of its family. `judgements` gives all of them in
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -87,7 +86,6 @@ def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
     yield Judgement(("check", "account"), lambda: _account(files, own, strict=strict))
 
 
-_NO_GRAPH = "the package onnx is not installed"
 _NO_CLIP = "no clip: --rigpact-clip FILE"
 _NO_ROWS = "no teacher batch or prediction: --rigpact-clip FILE"
 _NO_PREDICTION = "no teacher prediction: --rigpact-clip FILE"
@@ -96,7 +94,6 @@ _ROWS = (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION)
 _MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
     Need.SYSTEM_DATA: lambda files: "" if files.recordings else _NO_CLIP,
     Need.MODEL: lambda files: "" if files.paths.onnx is not None else NO_MODEL,
-    Need.GRAPH: lambda _: "" if find_spec("onnx") is not None else _NO_GRAPH,
     Need.CLIP: lambda files: "" if files.clips_of_kind(Kind.RAW_CLIP) else _NO_CLIP,
     Need.ROWS: lambda files: "" if files.clips_of_kind(*_ROWS) else _NO_ROWS,
     Need.PREDICTION: lambda files: "" if files.clips_of_kind(Kind.TEACHER_PREDICTION) else _NO_PREDICTION,
@@ -114,7 +111,7 @@ def _lets_findings_be(files: UserFiles) -> bool:
 def _asked(files: UserFiles) -> Iterator[tuple[Texts, str]]:
     """Yield each family that can be run with this kind of contract, and the text of what it lacks; '' if nothing."""
     of_a_system = files.bundle.kind.is_of_a_system
-    possible = GIVES[files.bundle.kind] | {Need.MODEL, Need.GRAPH} | (_OF_A_SYSTEM if of_a_system else _OF_A_BUNDLE)
+    possible = GIVES[files.bundle.kind] | {Need.MODEL} | (_OF_A_SYSTEM if of_a_system else _OF_A_BUNDLE)
     for family in filter(lambda each: possible.issuperset(each.needs), FAMILIES):
         yield family, _lacking(files, *family.needs)
     if not of_a_system:

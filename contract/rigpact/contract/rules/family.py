@@ -38,7 +38,6 @@ class Need(StrEnum):
     ROWS = "a teacher batch or prediction"
     PREDICTION = "a teacher prediction"
     MODEL = "a model"
-    GRAPH = "the nodes and weights of a model"
     POSITIONS = "a model whose inputs an engine binds by position"
     CONTRACT = "a bundle or a contract"
     SYSTEM_CONTRACT = "the contract of another system"
@@ -53,7 +52,7 @@ GIVES: Mapping[str, frozenset[Need]] = {
     Kind.RAW_CLIP: frozenset({Need.DOCUMENT, Need.CLIP}),
     Kind.TEACHER_BATCH: frozenset({Need.DOCUMENT, Need.ROWS}),
     Kind.TEACHER_PREDICTION: frozenset({Need.DOCUMENT, Need.ROWS, Need.PREDICTION}),
-    MODEL: frozenset({Need.MODEL, Need.GRAPH, Need.POSITIONS}),
+    MODEL: frozenset({Need.MODEL, Need.POSITIONS}),
     Kind.SYSTEM_CONTRACT: frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.CONTRACT_FILE}),
     Kind.DECLARATION: frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.DECLARATION}),
     TRACE: frozenset({Need.SYSTEM_DATA}),

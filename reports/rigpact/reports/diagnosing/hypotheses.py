@@ -332,7 +332,7 @@ class Hypotheses:
         except OwnFunctionFailed:
             raise
         except UnusableInput:
-            return np.ones(error.excess.shape[1], bool)
+            rows = None  # beside another change it may be one
         if rows is None or rows.shape != error.replayed.shape:
             return np.zeros(error.excess.shape[1], bool)
         with np.errstate(invalid="ignore"):

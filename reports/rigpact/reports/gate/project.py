@@ -98,7 +98,7 @@ class Project:
 
     @cached_property
     def model(self) -> ModelSignature:
-        """The model's signature and, where the package onnx is there, its graph."""
+        """The model's signature and its graph."""
         if len(self.models) != 1:
             found = f"{len(self.models)} models" if self.models else "no model"
             raise UnusableInput("[gate]", found, 'model = "model.onnx"')

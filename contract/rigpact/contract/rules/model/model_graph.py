@@ -137,7 +137,7 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
             yield from (finding for finding in _check_operators_of(model.graph) if finding.rule not in silent)
 
 
-FAMILY = family(globals(), check_graph, Need.MODEL, Need.GRAPH)
+FAMILY = family(globals(), check_graph, Need.MODEL)
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:

@@ -180,4 +180,4 @@ def _shape(weight: Weight) -> str:
 
 
 _CHECKS = (_check_numbers, _check_places, _check_use, _check_names)
-FAMILY = family(globals(), on_graphs(*_CHECKS), Need.MODEL, Need.GRAPH)
+FAMILY = family(globals(), on_graphs(*_CHECKS), Need.MODEL)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.families.maps import STEPPINGS
+from rigpact.reports.diagnosing.relations.families.maps import STEPPINGS, given
 from rigpact.reports.diagnosing.relations.places import names_of
 from rigpact.reports.diagnosing.relations.relation import SIMPLE, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import is_odd, roundest
-from rigpact.reports.diagnosing.relations.target import STORED, Target
+from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
@@ -44,7 +44,7 @@ class _Clock:
         rows = np.stack([np.sin(angle) if each == self.sine else np.cos(angle) for each in channels], axis=1)
         said = f"{self.target.it} with its turn {words}"
         extra = self.target.bound[:, channels] + _NEAR * 2.0 * np.pi
-        rule = partial(_given, rows)
+        rule = partial(given, rows)
         yield from self.target.edit(
             "clock", said, channels, rule, steepness=0.0, extra=extra, fitted=fitted, pieces=pieces
         )
@@ -84,10 +84,6 @@ def _apart(one: Turns, other: Turns) -> Turns:
     return np.asarray((one - other + 0.5) % 1.0 - 0.5)
 
 
-def _given(rows: FloatArray, _own: FloatArray) -> FloatArray:
-    return rows
-
-
 def _ahead(clock: _Clock) -> Iterator[Reading]:
     apart = _apart(clock.held, clock.own)[clock.differs]
     low, high = apart.max() - _NEAR, apart.min() + _NEAR
@@ -117,7 +113,7 @@ def _set_back(clock: _Clock) -> Iterator[Reading]:
         return
     subject = clock.target.subject
     for name, rows in subject.known.items():
-        zeros: NDArray[np.bool_] = np.less_equal(np.abs(rows[ticks.starts]), STORED)
+        zeros: NDArray[np.bool_] = np.equal(rows[ticks.starts], 0.0)
         channels = np.flatnonzero(zeros[1:][is_zero[1:]].all(axis=0))
         stands: NDArray[np.bool_] = np.asarray(zeros[:, channels].all(axis=1))
         if not len(channels) or not np.array_equal(stands[1:], is_zero[1:]) or not subject.may_be_read(name, 0):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.relation import SIMPLE, Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
@@ -30,6 +31,10 @@ OWN, WAS = "", "what stood there"
 
 _FEWEST = 8
 """Values for each coefficient: fewer prove nothing of a sum."""
+_NUMBERS = 1 << 14
+"""So many numbers tell a few coefficients; each is judged on every number afterwards."""
+_PRODUCTS = 16
+"""Terms whose products with one another cost about what an evaluation of as many numbers does."""
 _EXPLAINED = 1e-3
 """The part of the squared error that a sum may leave before it is looked at closely."""
 _SURE = 6.0
@@ -117,6 +122,14 @@ class _Series:
                 if np.isfinite(values).all() and np.ptp(values, axis=0).any() and not np.array_equal(values, self.own):
                     found[name] = values
         return found
+
+    @cached_property
+    def few_numbers(self) -> tuple[NDArray[np.intp], ...]:
+        """Ticks and channels of the numbers that coefficients are fitted to: all, or as many from where it differs first."""
+        first = max(0, int(np.argmax(self.counts.any(axis=1))) - SEARCHED_FRAMES // 10)
+        ticks, channels = len(self.own[first : first + SEARCHED_FRAMES]), self.own.shape[1]
+        chosen = np.unique(np.linspace(0, ticks * channels - 1, min(ticks * channels, _NUMBERS)).astype(np.intp))
+        return first + chosen // channels, chosen % channels
 
     def may_be(self, term: Term) -> bool:
         """Whether a number may come from there: not from what is computed from this vector."""
@@ -250,13 +263,16 @@ def _sums(series: _Series) -> Iterator[Reading]:
     sets = [*_OF_ITSELF, *(each for name in series.others for each in _with_another(name))]
     sets += [((one, 0), (other, 0)) for one, other in combinations(series.others, 2)]
     terms = list(dict.fromkeys(term for each in sets for term in each if series.may_be(term)))
-    values = np.stack([series.values(term) for term in terms], axis=-1)
-    use = series.known & np.isfinite(values).all(axis=-1)
-    if np.count_nonzero(use & series.counts) < _FEWEST:
+    numbers = series.few_numbers
+    values = np.stack([series.values(term)[numbers] for term in terms], axis=-1)
+    own, held, bound = (each[numbers] for each in (series.own, series.held, series.bound))
+    use = series.known[numbers] & np.isfinite(values).all(axis=-1)
+    if np.count_nonzero(use & series.counts[numbers]) < _FEWEST:
         return
-    weight = 1.0 / series.bound[use]
-    matrix, held = values[use] * weight[:, None], (series.held[use] * weight)
-    apart = held - series.own[use] * weight
+    weight = 1.0 / bound[use]
+    matrix, held = values[use] * weight[:, None], held[use] * weight
+    apart = held - own[use] * weight
+    series.target.subject.evidence.work.add(matrix, 1 + len(terms) // _PRODUCTS)
     sizes = np.sqrt((matrix**2).sum(axis=0)) + _SMALLEST
     matrix = matrix / sizes
     gram, along, wanted = matrix.T @ matrix, matrix.T @ held, matrix.T @ apart

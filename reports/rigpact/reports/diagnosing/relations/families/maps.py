@@ -88,7 +88,7 @@ def _rounded(target: Target, place: Place) -> Iterator[Reading]:
         if target.name:
             words, rule = f"a {target.name} that was rounded to {name}", partial(_on, place, rounded)
         else:
-            rule = partial(_given, _nearest_step(target, place, rounded))
+            rule = partial(given, _nearest_step(target, place, rounded))
             words = f"{target.it}, rounded to {name}"
         yield from target.edit("rounded", words, place.channels, rule)
 
@@ -116,7 +116,7 @@ def _stepped(target: Target, place: Place) -> Iterator[Reading]:
             "rounded",
             words,
             place.channels,
-            partial(_given, rows),
+            partial(given, rows),
             extra=STORED * np.abs(own),
             fitted=1,
             pieces=is_odd(size),
@@ -140,13 +140,14 @@ def _step_of(held: FloatArray, bound: float) -> float | None:
         near = (count > 0.0) & (count < reach)
         size = float((values[near] * count[near]).sum() / (count[near] ** 2).sum()) if near.any() else size
     off = 2.0 * bound + STORED * values
-    if size <= _STEP_WIDTH * bound or np.mean(np.abs(values - np.round(values / size) * size) > off) > 1.0 - NEARLY**2:
+    if size <= _STEP_WIDTH * bound or np.mean(np.abs(values - np.round(values / size) * size) > off) > 1.0 - NEARLY:
         return None
     reach = (2.0 * bound + STORED * float(values[-1])) / max(1.0, float(np.round(values[-1] / size)))
     return roundest(size - reach, size + reach)
 
 
-def _given(rows: FloatArray, _own: FloatArray) -> FloatArray:
+def given(rows: FloatArray, _own: FloatArray) -> FloatArray:
+    """The rule that gives some rows, whatever should be there."""
     return rows
 
 

@@ -204,7 +204,7 @@ def in_whole_degrees(turn: FloatArray) -> FloatArray:
     vector = rotation_vector(turn)
     axis = int(np.argmax(np.abs(vector)))
     angle = np.radians(np.rint(np.degrees(vector[axis])))
-    return np.asarray(_about(np.eye(3)[axis], np.array([angle]))[0])
+    return np.asarray(about(np.eye(3)[axis], np.array([angle]))[0])
 
 
 def turn_words(turn: FloatArray) -> str:
@@ -228,7 +228,7 @@ def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
     for name, angle in _angles(found.subject).items():
         for axis_name, axis in _AXES.items():
             for sign, word in ((1.0, ""), (-1.0, "minus ")):
-                by = _about(np.asarray(axis, float), sign * angle)[:, None]
+                by = about(np.asarray(axis, float), sign * angle)[:, None]
                 near = np.abs(turns - by)[np.isfinite(turns).all(axis=(2, 3))]
                 if near.size and np.mean(near < allowed) > 0.9:
                     yield found.reading("heading", f"turned about {axis_name} by {word}{name}", by @ found.own, 2.0)
@@ -246,7 +246,7 @@ def _angles(subject: Subject) -> Mapping[str, FloatArray]:
     return {name: wrap_to_pi(values) for name, values in found.items() if np.ptp(values) > 0.0}
 
 
-def _about(axis: FloatArray, angle: FloatArray) -> FloatArray:
+def about(axis: FloatArray, angle: FloatArray) -> FloatArray:
     """Rotations (T, 3, 3) about a unit axis."""
     x, y, z = axis
     across = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.bounds import signed_alike
-from rigpact.reports.diagnosing.relations.families.turned import in_whole_degrees, turn_words
+from rigpact.reports.diagnosing.relations.families.turned import about, in_whole_degrees, turn_words
 from rigpact.reports.diagnosing.relations.places import Group, groups_of
 from rigpact.reports.diagnosing.relations.relation import Place, Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of
@@ -128,8 +128,6 @@ def _fitted(subject: Subject, edit: _Edit) -> FloatArray | None:
 
 
 def _rotation(vector: FloatArray) -> FloatArray:
-    """Exp map: axis times angle, (3,), to a matrix (Rodrigues)."""
+    """Axis times angle, (3,), to a matrix."""
     angle = float(np.linalg.norm(vector))
-    x, y, z = vector / angle if angle else vector
-    across = np.array(((0.0, -z, y), (z, 0.0, -x), (-y, x, 0.0)))
-    return np.asarray(np.eye(3) + np.sin(angle) * across + (1.0 - np.cos(angle)) * across @ across)
+    return np.asarray(about(vector / angle, np.array([angle]))[0]) if angle else np.eye(3)
