@@ -58,10 +58,24 @@ class Rule:
     follows: tuple[str, ...] = ()
 
     @classmethod
-    def titled(cls, title: str, message: str, hint: str, why: str, **others: Any) -> Rule:
-        """Make a rule of its title, `RP104 error std-not-positive`, its texts and its `others`."""
-        code, severity, name = title.split()
-        return cls(code, name, message, hint, why, severity=Severity(severity), **others)
+    def of(cls, text: str) -> Rule:
+        """Read a rule as it is written: `RP104 error std-not-positive`, a message, then lines that begin with a part's name.
+
+        The parts are `hint:`, `why:`, and where there are any `about:` and `follows:`, codes with blanks between; a line that
+        begins with none goes on with the one before. `refused` at the end of the title: an engine refuses to load such a file.
+        """
+        title, *lines = map(str.strip, text.splitlines())
+        parts = dict.fromkeys(("message", "hint", "why", "about", "follows"), "")
+        part = "message"
+        for line in lines:
+            name, colon, rest = line.partition(": ")
+            is_named = bool(colon) and name in parts
+            part = name if is_named else part
+            parts[part] += f" {rest if is_named else line}"
+        code, severity, name, *refused = title.split()
+        message, hint, why, about, follows = (each.strip() for each in parts.values())
+        texts = (code, name, message, hint, why)
+        return cls(*texts, bool(refused), about, tuple(follows.split()), severity=Severity(severity))
 
     def at(self, file: object, place: str | tuple[Token, ...] = "", /, **values: Any) -> Finding:
         """Make a finding of this rule at a place in a file: a JSON pointer, or its keys and indices."""

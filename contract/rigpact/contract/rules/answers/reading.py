@@ -3,10 +3,8 @@
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.family import texts
 
-FILE_NOT_READ = Rule.titled(
-    "RP004 error file-not-read",
-    message="not judged: {reason}",
-    hint="export the file again; was the writing interrupted, or is it a pointer of a large-file store?",
-    why="a file that cannot be read cannot be judged: the engine refuses it, or loads half of it",
-)
+FILE_NOT_READ = Rule.of("""RP004 error file-not-read
+    not judged: {reason}
+    hint: export the file again; was the writing interrupted, or is it a pointer of a large-file store?
+    why: a file that cannot be read cannot be judged: the engine refuses it, or loads half of it""")
 TEXTS = texts(globals())

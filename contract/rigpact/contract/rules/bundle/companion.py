@@ -25,72 +25,55 @@ from rigpact.contract.rules.views.bundle import (
 )
 from rigpact.contract.rules.wording import at_first, first_of, listed
 
-POSE_HISTORY_STATISTICS_ABSENT = Rule.titled(
-    "RP300 error pose-history-statistics-absent",
-    message="no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1",
-    hint="merge them into the bundle on disk; check again with --companion and the file that training merges",
-    why="training merges them in memory only: in the game the network's largest input is off by whole standard deviations, and"
-    " the character drifts",
-)
-POSE_HISTORY_STATISTICS_UNMERGED = Rule.titled(
-    "RP301 error pose-history-statistics-unmerged",
-    message="pose-history statistics are present, but only in a file the engine does not read ({companion}): the engine falls"
-    " back to scale 1, mean 0, std 1",
-    hint="write pose_hist_len, tanh_scales_pose_hist, MuPoseHist and StdPoseHist into the bundle; not the companion's"
-    " tanh_scales_angvel, which means something else there",
-    why="training merges them in memory only: in the game the network's largest input is off by whole standard deviations, and"
-    " the character drifts",
-    about="statistics in the companion alone",
-)
-ANGVEL_STATISTICS_ABSENT = Rule.titled(
-    "RP302 warning angvel-statistics-absent",
-    message="no statistics of the AngVel input ({missing}): it is taken from the state's angular velocities, with their"
-    " statistics",
-    hint="check again with --companion and the file that training merges; if training has none either, ignore this",
-    why="the training code normalises this input with statistics of its own; with the state's the network reads other speeds"
-    " than it was trained on",
-)
-ANGVEL_STATISTICS_UNMERGED = Rule.titled(
-    "RP303 warning angvel-statistics-unmerged",
-    message="statistics of the AngVel input are present, but only in a file the engine does not read ({companion})",
-    hint="give the engine these statistics, or train on the state's",
-    why="training normalises this input with them, the engine with the state's: the network reads other speeds in the game than"
-    " in training",
-    about="statistics in the companion alone",
-)
-STATISTICS_INCOMPLETE = Rule.titled(
-    "RP304 error auxiliary-statistics-incomplete",
-    message="{present} without {missing}",
-    hint="merge all of the keys or none",
-    why="the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale is",
-)
-ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule.titled(
-    "RP306 warning angvel-scale-clobbered-by-merge",
-    message="tanh_scales_angvel[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of"
-    " {total} differ",
-    hint="merge the other keys only, or give the companion's scales a name of their own",
-    why="one name, two meanings: a merge of the files overwrites the scale of the state's angular velocities, and every one of"
-    " them is squashed wrongly",
-)
-MERGED_STATISTICS_DIFFER = Rule.titled(
-    "RP307 error merged-statistics-differ",
-    message="{array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of {total}"
-    " differ",
-    hint="merge again after every new export of the statistics",
-    why="the bundle carries statistics of an older run: the game normalises with other numbers than training",
-)
-DECLARED_DIMENSION_DIFFERS = Rule.titled(
-    "RP308 error declared-dimension-differs",
-    message="{key} is {found}, the character has {expected} ({derivation})",
-    hint="write the companion and the bundle from one character and one history length",
-    why="training sizes its inputs with these numbers: the network is built for another character than the engine",
-)
-AUXILIARY_POSE_DIFFERS = Rule.titled(
-    "RP310 error auxiliary-mean-pose-differs",
-    message="{array}: the mean pose of {bone} is {angle_deg:.0f}° from the state's ({where}){more}",
-    hint="take both statistics from the same character, in one bone order",
-    why="history and state are the same motion: with statistics of another one the network reads another pose",
-)
+POSE_HISTORY_STATISTICS_ABSENT = Rule.of("""RP300 error pose-history-statistics-absent
+    no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1
+    hint: merge them into the bundle on disk; check again with --companion and the file that training merges
+    why: training merges them in memory only: in the game the network's largest input is off by whole standard
+    deviations, and the character drifts""")
+POSE_HISTORY_STATISTICS_UNMERGED = Rule.of("""RP301 error pose-history-statistics-unmerged
+    pose-history statistics are present, but only in a file the engine does not read ({companion}): the engine falls
+    back to scale 1, mean 0, std 1
+    hint: write pose_hist_len, tanh_scales_pose_hist, MuPoseHist and StdPoseHist into the bundle; not the companion's
+    tanh_scales_angvel, which means something else there
+    why: training merges them in memory only: in the game the network's largest input is off by whole standard
+    deviations, and the character drifts
+    about: statistics in the companion alone""")
+ANGVEL_STATISTICS_ABSENT = Rule.of("""RP302 warning angvel-statistics-absent
+    no statistics of the AngVel input ({missing}): it is taken from the state's angular velocities, with their
+    statistics
+    hint: check again with --companion and the file that training merges; if training has none either, ignore this
+    why: the training code normalises this input with statistics of its own; with the state's the network reads other
+    speeds than it was trained on""")
+ANGVEL_STATISTICS_UNMERGED = Rule.of("""RP303 warning angvel-statistics-unmerged
+    statistics of the AngVel input are present, but only in a file the engine does not read ({companion})
+    hint: give the engine these statistics, or train on the state's
+    why: training normalises this input with them, the engine with the state's: the network reads other speeds in the
+    game than in training
+    about: statistics in the companion alone""")
+STATISTICS_INCOMPLETE = Rule.of("""RP304 error auxiliary-statistics-incomplete
+    {present} without {missing}
+    hint: merge all of the keys or none
+    why: the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale
+    is""")
+ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule.of("""RP306 warning angvel-scale-clobbered-by-merge
+    tanh_scales_angvel[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of
+    {total} differ
+    hint: merge the other keys only, or give the companion's scales a name of their own
+    why: one name, two meanings: a merge of the files overwrites the scale of the state's angular velocities, and every
+    one of them is squashed wrongly""")
+MERGED_STATISTICS_DIFFER = Rule.of("""RP307 error merged-statistics-differ
+    {array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of {total}
+    differ
+    hint: merge again after every new export of the statistics
+    why: the bundle carries statistics of an older run: the game normalises with other numbers than training""")
+DECLARED_DIMENSION_DIFFERS = Rule.of("""RP308 error declared-dimension-differs
+    {key} is {found}, the character has {expected} ({derivation})
+    hint: write the companion and the bundle from one character and one history length
+    why: training sizes its inputs with these numbers: the network is built for another character than the engine""")
+AUXILIARY_POSE_DIFFERS = Rule.of("""RP310 error auxiliary-mean-pose-differs
+    {array}: the mean pose of {bone} is {angle_deg:.0f}° from the state's ({where}){more}
+    hint: take both statistics from the same character, in one bone order
+    why: history and state are the same motion: with statistics of another one the network reads another pose""")
 
 _ANOTHER_POSE_RAD = np.radians(90.0)
 """Means of other clips of the same character may differ by tens of degrees. A quarter turn shows another bone."""

@@ -20,104 +20,73 @@ from rigpact.contract.units import spellings
 ENGINE_MODES = ("Raw", "ZScore")
 """The modes of the engine's `ECondNormMode`. The engine uses Raw, whatever the bundle says."""
 
-FPS_ABSENT = Rule.titled(
-    "RP070 warning fps-absent",
-    message="no root fps: the engine steps the network at {default:g} frames a second{elsewhere}",
-    hint="write fps at the root of the bundle; the engine does not look anywhere else",
-    why="a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same factor",
-)
-FPS_NOT_POSITIVE = Rule.titled(
-    "RP071 error fps-not-positive",
-    message="fps = {fps}: a frame rate must be > 0 and finite",
-    hint="write the rate the training data was sampled at",
-    why="the length of a step is 1 / fps",
-)
-FPS_IMPLAUSIBLE = Rule.titled(
-    "RP072 warning fps-implausible",
-    message="fps = {fps:g} lies outside {lowest:g} to {highest:g}",
-    hint="fps counts frames a second: a step in seconds or milliseconds belongs elsewhere",
-    why="the engine steps the network fps times a second: the character races, or freezes between steps",
-)
-CONDITION_MODE_UNKNOWN = Rule.titled(
-    "RP080 warning condition-mode-unknown",
-    message="condition mode {mode!r} is unknown to the engine (it knows {known}); it passes the condition through raw",
-    hint="declare Raw if the network was trained on raw conditions; if not, teach the engine the mode",
-    why="a network trained on normalised conditions walks at the wrong speed, or ignores the stick",
-)
-CONDITION_MODE_IGNORED = Rule.titled(
-    "RP081 warning condition-mode-ignored",
-    message="condition mode {mode!r} is read and then overridden: the engine passes the condition through raw",
-    hint="train on raw conditions and declare Raw, or make the engine honour the mode",
-    why="the engine forces Raw after reading the mode; training that normalises sees another input than the game",
-)
-CONDITION_RANGE_DIFFERS = Rule.titled(
-    "RP082 warning condition-range-differs",
-    message="cond_norm_config.{key} is {found}; the condition has channels 0 to {last}",
-    hint="normalise all seven channels: start 0, size 7",
-    why="normalising part of the condition turns action bits and speed into another vector than the engine builds",
-)
-SPEC_UNSUPPORTED = Rule.titled(
-    "RP205 error rot6d-spec-unsupported",
-    message="meta.rot6d_spec.{key} is {found}; the engine reads {expected}",
-    hint="export columns of the rotation, the first named one first",
-    why="the same six numbers are then another rotation: rows for columns turn every bone the other way",
-)
-SPACE_UNDECLARED = Rule.titled(
-    "RP206 warning space-undeclared",
-    message="meta.{key} is absent: readers take {assumed}",
-    hint="declare it; then a file that means something else is found",
-    why="the numbers do not say it: another assumption gives the mirror image, or steps of a hundred metres, and nothing"
-    " contradicts it",
-)
-UNITS_NOT_METRES = Rule.titled(
-    "RP240 error units-not-metres",
-    message="meta.units is {found}; positions, offsets and speeds of the contract are in metres",
-    hint="convert the data and declare 'meters'",
-    why="the engine multiplies by 100 to get centimetres: the character takes steps of a hundred metres, or of none",
-)
-HANDEDNESS_CONTRADICTS = Rule.titled(
-    "RP241 error handedness-contradicts",
-    message="meta.handedness is {found}, but {other} {claim}",
-    hint="find out which one the data follow, and correct the other",
-    why="with the wrong one the character is mirrored: it limps with the other leg and turns the other way",
-)
-AXES_NO_FRAME = Rule.titled(
-    "RP242 error axes-no-frame",
-    message="meta.axes ({axes}) are not three perpendicular directions",
-    hint="name one of forward/backward, one of right/left and one of up/down",
-    why="a reader that builds a change of basis from them flattens the character",
-)
-AXES_CONTRADICT_SKELETON = Rule.titled(
-    "RP243 warning axes-contradict-skeleton",
-    message="meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from there"
-    " ({pairs} left and right pairs; widest {apart_m:.2f} m)",
-    hint="turn the data, or declare the axes that they have",
-    why="root motion follows the declared axes and the limbs do not: the character walks sideways, feet skate",
-)
-YAW_NOT_RADIANS = Rule.titled(
-    "RP244 error yaw-units-not-radians",
-    message="meta.root_motion.root_yaw_units is {found}; the engine divides RootYaw by pi",
-    hint="export radians",
-    why="one degree is read as 57: the character's heading is noise",
-)
-ALIGNMENT_NOT_NEXT = Rule.titled(
-    "RP245 error alignment-not-next",
-    message="meta.alignment.x_to_y.{key} is {found}; the engine takes the output for the frame after the state ({expected})",
-    hint="train on pairs of neighbouring frames",
-    why="with 0 the network learns to stand still, with 2 the character moves at twice its speed",
-)
-SPACES_NOT_LOCAL = Rule.titled(
-    "RP246 error rotations-not-parent-space",
-    message="meta.spaces.{key} is {found}; the engine reads {expected}",
-    hint="export rotations and angular velocities relative to the parent bone",
-    why="component-space rotations played as local ones add up along every limb",
-)
-TRAJECTORY_TIMES = Rule.titled(
-    "RP247 warning trajectory-times-unordered",
-    message="meta.trajectory.seconds = {found}: the times must rise, with 0 in the middle",
-    hint="export the window's times from the past to the future, an odd number of them",
-    why="the engine takes the middle entry as the present direction: another one turns the character early or late",
-)
+FPS_ABSENT = Rule.of("""RP070 warning fps-absent
+    no root fps: the engine steps the network at {default:g} frames a second{elsewhere}
+    hint: write fps at the root of the bundle; the engine does not look anywhere else
+    why: a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same
+    factor""")
+FPS_NOT_POSITIVE = Rule.of("""RP071 error fps-not-positive
+    fps = {fps}: a frame rate must be > 0 and finite
+    hint: write the rate the training data was sampled at
+    why: the length of a step is 1 / fps""")
+FPS_IMPLAUSIBLE = Rule.of("""RP072 warning fps-implausible
+    fps = {fps:g} lies outside {lowest:g} to {highest:g}
+    hint: fps counts frames a second: a step in seconds or milliseconds belongs elsewhere
+    why: the engine steps the network fps times a second: the character races, or freezes between steps""")
+CONDITION_MODE_UNKNOWN = Rule.of("""RP080 warning condition-mode-unknown
+    condition mode {mode!r} is unknown to the engine (it knows {known}); it passes the condition through raw
+    hint: declare Raw if the network was trained on raw conditions; if not, teach the engine the mode
+    why: a network trained on normalised conditions walks at the wrong speed, or ignores the stick""")
+CONDITION_MODE_IGNORED = Rule.of("""RP081 warning condition-mode-ignored
+    condition mode {mode!r} is read and then overridden: the engine passes the condition through raw
+    hint: train on raw conditions and declare Raw, or make the engine honour the mode
+    why: the engine forces Raw after reading the mode; training that normalises sees another input than the game""")
+CONDITION_RANGE_DIFFERS = Rule.of("""RP082 warning condition-range-differs
+    cond_norm_config.{key} is {found}; the condition has channels 0 to {last}
+    hint: normalise all seven channels: start 0, size 7
+    why: normalising part of the condition turns action bits and speed into another vector than the engine builds""")
+SPEC_UNSUPPORTED = Rule.of("""RP205 error rot6d-spec-unsupported
+    meta.rot6d_spec.{key} is {found}; the engine reads {expected}
+    hint: export columns of the rotation, the first named one first
+    why: the same six numbers are then another rotation: rows for columns turn every bone the other way""")
+SPACE_UNDECLARED = Rule.of("""RP206 warning space-undeclared
+    meta.{key} is absent: readers take {assumed}
+    hint: declare it; then a file that means something else is found
+    why: the numbers do not say it: another assumption gives the mirror image, or steps of a hundred metres, and nothing
+    contradicts it""")
+UNITS_NOT_METRES = Rule.of("""RP240 error units-not-metres
+    meta.units is {found}; positions, offsets and speeds of the contract are in metres
+    hint: convert the data and declare 'meters'
+    why: the engine multiplies by 100 to get centimetres: the character takes steps of a hundred metres, or of none""")
+HANDEDNESS_CONTRADICTS = Rule.of("""RP241 error handedness-contradicts
+    meta.handedness is {found}, but {other} {claim}
+    hint: find out which one the data follow, and correct the other
+    why: with the wrong one the character is mirrored: it limps with the other leg and turns the other way""")
+AXES_NO_FRAME = Rule.of("""RP242 error axes-no-frame
+    meta.axes ({axes}) are not three perpendicular directions
+    hint: name one of forward/backward, one of right/left and one of up/down
+    why: a reader that builds a change of basis from them flattens the character""")
+AXES_CONTRADICT_SKELETON = Rule.of("""RP243 warning axes-contradict-skeleton
+    meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from there
+    ({pairs} left and right pairs; widest {apart_m:.2f} m)
+    hint: turn the data, or declare the axes that they have
+    why: root motion follows the declared axes and the limbs do not: the character walks sideways, feet skate""")
+YAW_NOT_RADIANS = Rule.of("""RP244 error yaw-units-not-radians
+    meta.root_motion.root_yaw_units is {found}; the engine divides RootYaw by pi
+    hint: export radians
+    why: one degree is read as 57: the character's heading is noise""")
+ALIGNMENT_NOT_NEXT = Rule.of("""RP245 error alignment-not-next
+    meta.alignment.x_to_y.{key} is {found}; the engine takes the output for the frame after the state ({expected})
+    hint: train on pairs of neighbouring frames
+    why: with 0 the network learns to stand still, with 2 the character moves at twice its speed""")
+SPACES_NOT_LOCAL = Rule.of("""RP246 error rotations-not-parent-space
+    meta.spaces.{key} is {found}; the engine reads {expected}
+    hint: export rotations and angular velocities relative to the parent bone
+    why: component-space rotations played as local ones add up along every limb""")
+TRAJECTORY_TIMES = Rule.of("""RP247 warning trajectory-times-unordered
+    meta.trajectory.seconds = {found}: the times must rise, with 0 in the middle
+    hint: export the window's times from the past to the future, an odd number of them
+    why: the engine takes the middle entry as the present direction: another one turns the character early or late""")
 
 _LOWEST, _HIGHEST = 5.0, 1000.0
 """A gait has two steps a second, so fewer than 5 frames a second do not sample it. No capture rig or game loop exceeds 1000."""

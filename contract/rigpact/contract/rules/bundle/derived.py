@@ -25,39 +25,29 @@ from rigpact.contract.rules.views.bundle import (
 from rigpact.contract.rules.wording import and_more, at_first, first_in, number_text
 from rigpact.contract.statistics import FloatArray
 
-EFFECTIVE_SCALE_LENGTH_DIFFERS = Rule.titled(
-    "RP130 warning effective-scale-length-differs",
-    message="{array} has {found} numbers, {owner} has {expected} channels",
-    hint="write it from the same run as the statistics",
-    why="losses are weighted channel by channel with it: from the first number too many on, with a neighbour's scale",
-)
-EFFECTIVE_SCALE_DIFFERS = Rule.titled(
-    "RP131 warning effective-scale-differs",
-    message="{array}[{index}] = {found:.6g}, but {std}[{index}] times what the squash divides by is {expected:.6g}"
-    " ({where}){more}",
-    hint="write it from the same run as the statistics",
-    why="a loss in metres or radians is computed with it: the wrong joint is then the one that must be exact",
-)
-GROUP_PRIORS_DO_NOT_FIT = Rule.titled(
-    "RP132 warning group-priors-do-not-fit",
-    message="group_priors_rot6d: {what}; the character has {bones} bones",
-    hint="compute the priors over the rotation slice only, one group index for each bone",
-    why="the prior is the floor of the deviation: shifted by a bone, still joints get a lively neighbour's floor",
-    about="group_priors_rot6d",
-)
-GROUP_PRIOR_IMPLAUSIBLE = Rule.titled(
-    "RP133 warning group-prior-implausible",
-    message="group_priors_rot6d.prior_per_dim[{index}] = {value:g}: the deviation of a unit vector's component lies in (0,"
-    " {limit:.4g}]{more}",
-    hint="recompute the priors from rotations",
-    why="as a floor it hides the channel's motion, or lets a division by zero through",
-)
-STD_BELOW_DECLARED_FLOOR = Rule.titled(
-    "RP134 warning std-below-declared-floor",
-    message="{array}[{index}] = {value:.6g}, but the bundle declares a floor of {floor:.6g} there ({source}, {where}){more}",
-    hint="apply the floor before writing the statistics, or correct the declaration",
-    why="a program that reads the declaration divides by another number than one that reads the statistics",
-)
+EFFECTIVE_SCALE_LENGTH_DIFFERS = Rule.of("""RP130 warning effective-scale-length-differs
+    {array} has {found} numbers, {owner} has {expected} channels
+    hint: write it from the same run as the statistics
+    why: losses are weighted channel by channel with it: from the first number too many on, with a neighbour's scale""")
+EFFECTIVE_SCALE_DIFFERS = Rule.of("""RP131 warning effective-scale-differs
+    {array}[{index}] = {found:.6g}, but {std}[{index}] times what the squash divides by is {expected:.6g}
+    ({where}){more}
+    hint: write it from the same run as the statistics
+    why: a loss in metres or radians is computed with it: the wrong joint is then the one that must be exact""")
+GROUP_PRIORS_DO_NOT_FIT = Rule.of("""RP132 warning group-priors-do-not-fit
+    group_priors_rot6d: {what}; the character has {bones} bones
+    hint: compute the priors over the rotation slice only, one group index for each bone
+    why: the prior is the floor of the deviation: shifted by a bone, still joints get a lively neighbour's floor
+    about: group_priors_rot6d""")
+GROUP_PRIOR_IMPLAUSIBLE = Rule.of("""RP133 warning group-prior-implausible
+    group_priors_rot6d.prior_per_dim[{index}] = {value:g}: the deviation of a unit vector's component lies in (0,
+    {limit:.4g}]{more}
+    hint: recompute the priors from rotations
+    why: as a floor it hides the channel's motion, or lets a division by zero through""")
+STD_BELOW_DECLARED_FLOOR = Rule.of("""RP134 warning std-below-declared-floor
+    {array}[{index}] = {value:.6g}, but the bundle declares a floor of {floor:.6g} there ({source}, {where}){more}
+    hint: apply the floor before writing the statistics, or correct the declaration
+    why: a program that reads the declaration divides by another number than one that reads the statistics""")
 
 _RELATIVE = 1e-5
 """Products of two float32 numbers agree to this if they are written with at least six digits."""

@@ -19,63 +19,45 @@ from rigpact.contract.rules.family import Need, family, on_bundle
 from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.wording import listed
 
-SLICES_OVERLAP = Rule.titled(
-    "RP053 error slices-overlap",
-    message="{name} [{start}, {stop}) overlaps {other} [{other_start}, {other_stop}) by {shared} channels",
-    hint="recompute the offsets from the sizes, in order",
-    why="two features share numbers: the engine writes one and reads it back as the other",
-)
-LAYOUT_GAP = Rule.titled(
-    "RP054 warning layout-gap",
-    message="{count} channels [{start}, {stop}) of {layout} belong to no slice",
-    hint="name the slice, or close the gap",
-    why="nobody writes those channels in the engine: the network reads zeros where training had data",
-)
-ARRAY_FORM_ENTRY = Rule.titled(
-    "RP056 error array-form-layout-entry",
-    message="{name} is the array [{first}, {second}], which four readers take in different ways: the engine as [start, end):"
-    " {engine_size} channels from {first}; training as [start, size]: {second} channels from {first}; training elsewhere as"
-    " [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}",
-    hint='write {"start": …, "size": …}',
-    why="the same two numbers mean different channels on the two sides (the training side alone has three readings)",
-)
-OBJECT_ENTRY_DROPPED = Rule.titled(
-    "RP057 error object-entry-dropped",
-    message="{names} are objects beside array entries ({arrays}): the engine drops them silently",
-    hint="write every entry of the layout as an object",
-    why="one array entry switches the engine's reader to arrays for the whole layout",
-)
-DECLARED_WIDTH_DIFFERS = Rule.titled(
-    "RP058 error declared-width-differs",
-    message="{key} is {declared}, the slices of {layout} end at {end}",
-    hint="remove the key (the engine then takes the layout's end), or correct it",
-    why="the engine believes the declared width: statistics, slices and the network's input no longer fit each other",
-)
-SLICE_SIZE_WRONG = Rule.titled(
-    "RP059 error slice-size-wrong",
-    message="{layout}: {name} has {size} channels, the feature has {expected}",
-    hint="the slice's size is fixed by what the feature is; correct the layout or rename the slice",
-    why="the two sides no longer agree which number of the slice is which",
-)
-CONTACTS_SLICE_ABSENT = Rule.titled(
-    "RP060 warning contacts-slice-absent",
-    message="the state has no Contacts slice: the network's Contacts input gets zeros in free-run",
-    hint="add a Contacts slice of 2 channels to the state, or train with the input at zero",
-    why="the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that never"
-    " touch the ground, and skates",
-)
-OUTPUT_NOT_WRITTEN_BACK = Rule.titled(
-    "RP062 error output-slice-not-written-back",
-    message="output slice {name} has {size} channels, the state {state}: it is not written back",
-    hint="give the slice the same name and size in both layouts",
-    why="free-run copies only slices whose name and size agree; the others stay frozen at the seed pose",
-)
-UNKNOWN_SLICE = Rule.titled(
-    "RP063 warning unknown-slice-name",
-    message="{layout}: no side knows a slice {name!r}{meant}",
-    hint="spell it as the contract does, or leave it out",
-    why="slices are looked up by name: nobody writes this one, and the intended slice is missing",
-)
+SLICES_OVERLAP = Rule.of("""RP053 error slices-overlap
+    {name} [{start}, {stop}) overlaps {other} [{other_start}, {other_stop}) by {shared} channels
+    hint: recompute the offsets from the sizes, in order
+    why: two features share numbers: the engine writes one and reads it back as the other""")
+LAYOUT_GAP = Rule.of("""RP054 warning layout-gap
+    {count} channels [{start}, {stop}) of {layout} belong to no slice
+    hint: name the slice, or close the gap
+    why: nobody writes those channels in the engine: the network reads zeros where training had data""")
+ARRAY_FORM_ENTRY = Rule.of("""RP056 error array-form-layout-entry
+    {name} is the array [{first}, {second}], which four readers take in different ways: the engine as [start, end):
+    {engine_size} channels from {first}; training as [start, size]: {second} channels from {first}; training elsewhere
+    as [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}
+    hint: write {"start": …, "size": …}
+    why: the same two numbers mean different channels on the two sides (the training side alone has three readings)""")
+OBJECT_ENTRY_DROPPED = Rule.of("""RP057 error object-entry-dropped
+    {names} are objects beside array entries ({arrays}): the engine drops them silently
+    hint: write every entry of the layout as an object
+    why: one array entry switches the engine's reader to arrays for the whole layout""")
+DECLARED_WIDTH_DIFFERS = Rule.of("""RP058 error declared-width-differs
+    {key} is {declared}, the slices of {layout} end at {end}
+    hint: remove the key (the engine then takes the layout's end), or correct it
+    why: the engine believes the declared width: statistics, slices and the network's input no longer fit each other""")
+SLICE_SIZE_WRONG = Rule.of("""RP059 error slice-size-wrong
+    {layout}: {name} has {size} channels, the feature has {expected}
+    hint: the slice's size is fixed by what the feature is; correct the layout or rename the slice
+    why: the two sides no longer agree which number of the slice is which""")
+CONTACTS_SLICE_ABSENT = Rule.of("""RP060 warning contacts-slice-absent
+    the state has no Contacts slice: the network's Contacts input gets zeros in free-run
+    hint: add a Contacts slice of 2 channels to the state, or train with the input at zero
+    why: the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that
+    never touch the ground, and skates""")
+OUTPUT_NOT_WRITTEN_BACK = Rule.of("""RP062 error output-slice-not-written-back
+    output slice {name} has {size} channels, the state {state}: it is not written back
+    hint: give the slice the same name and size in both layouts
+    why: free-run copies only slices whose name and size agree; the others stay frozen at the seed pose""")
+UNKNOWN_SLICE = Rule.of("""RP063 warning unknown-slice-name
+    {layout}: no side knows a slice {name!r}{meant}
+    hint: spell it as the contract does, or leave it out
+    why: slices are looked up by name: nobody writes this one, and the intended slice is missing""")
 
 _KNOWN = (ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, CONTACTS)
 _FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}

@@ -22,56 +22,35 @@ from rigpact.contract.rules.views.bundle import (
 )
 from rigpact.contract.rules.wording import listed
 
-REQUIRED_SLICE_MISSING = Rule.titled(
-    "RP050 error required-slice-missing",
-    message="{layout} has no slice {missing} (it has {present})",
-    hint="re-export the bundle; slice names are part of the contract, so a renamed slice is a missing one",
-    why="the engine looks slices up by name and stops loading: the character stays in its reference pose",
-    engine_refuses=True,
-)
-LAYOUT_EMPTY = Rule.titled(
-    "RP051 error layout-empty",
-    message="{layout} has {entries} entries, none that can be read as {{start, size}}",
-    hint="write every slice as an object with start and size",
-    why="without one readable slice the engine stops loading",
-    engine_refuses=True,
-)
-ROTATIONS_NOT_SIXES = Rule.titled(
-    "RP052 error rotation-slice-not-multiple-of-six",
-    message="{layout}: BoneRotations6D has {size} channels, which is not a multiple of 6",
-    hint="each tracked bone has two columns of three numbers",
-    why="the engine stops loading; the last bone would read its neighbour's numbers",
-    engine_refuses=True,
-)
-SLICE_OUT_OF_RANGE = Rule.titled(
-    "RP055 error slice-out-of-range",
-    message="{name} is [{start}, {stop}), the {layout} vector is [0, {width})",
-    hint="correct start and size, or the declared width",
-    why="the engine does not check it and reads past the end of its array",
-    engine_refuses=True,
-)
-SLICE_EMPTY = Rule.titled(
-    "RP061 error slice-empty",
-    message="{layout}: {name} has {size} channels",
-    hint="give the slice its size, or remove it; [start, end] where [start, size] was meant gives this too",
-    why="a feature without channels is looked up, found, and never read",
-    engine_refuses=True,
-)
-LENGTH_DIFFERS = Rule.titled(
-    "RP100 error statistic-length-differs",
-    message="{array} has {found} numbers, {owner} has {expected} channels",
-    hint="statistics and layout come from one export; re-run it",
-    why="the engine stops loading: the character stays in its reference pose",
-    engine_refuses=True,
-)
-AUXILIARY_LENGTH_DIFFERS = Rule.titled(
-    "RP305 error auxiliary-length-differs",
-    message="{array} has {found} numbers, {expected} are expected ({derivation})",
-    hint="statistics of another character or another history length; re-run them",
-    why="numbers and channels are matched by index: from the first one too many or too few every bone is normalised with another"
-    " bone's statistics",
-    engine_refuses=True,
-)
+REQUIRED_SLICE_MISSING = Rule.of("""RP050 error required-slice-missing refused
+    {layout} has no slice {missing} (it has {present})
+    hint: re-export the bundle; slice names are part of the contract, so a renamed slice is a missing one
+    why: the engine looks slices up by name and stops loading: the character stays in its reference pose""")
+LAYOUT_EMPTY = Rule.of("""RP051 error layout-empty refused
+    {layout} has {entries} entries, none that can be read as {{start, size}}
+    hint: write every slice as an object with start and size
+    why: without one readable slice the engine stops loading""")
+ROTATIONS_NOT_SIXES = Rule.of("""RP052 error rotation-slice-not-multiple-of-six refused
+    {layout}: BoneRotations6D has {size} channels, which is not a multiple of 6
+    hint: each tracked bone has two columns of three numbers
+    why: the engine stops loading; the last bone would read its neighbour's numbers""")
+SLICE_OUT_OF_RANGE = Rule.of("""RP055 error slice-out-of-range refused
+    {name} is [{start}, {stop}), the {layout} vector is [0, {width})
+    hint: correct start and size, or the declared width
+    why: the engine does not check it and reads past the end of its array""")
+SLICE_EMPTY = Rule.of("""RP061 error slice-empty refused
+    {layout}: {name} has {size} channels
+    hint: give the slice its size, or remove it; [start, end] where [start, size] was meant gives this too
+    why: a feature without channels is looked up, found, and never read""")
+LENGTH_DIFFERS = Rule.of("""RP100 error statistic-length-differs refused
+    {array} has {found} numbers, {owner} has {expected} channels
+    hint: statistics and layout come from one export; re-run it
+    why: the engine stops loading: the character stays in its reference pose""")
+AUXILIARY_LENGTH_DIFFERS = Rule.of("""RP305 error auxiliary-length-differs refused
+    {array} has {found} numbers, {expected} are expected ({derivation})
+    hint: statistics of another character or another history length; re-run them
+    why: numbers and channels are matched by index: from the first one too many or too few every bone is normalised with
+    another bone's statistics""")
 
 _REQUIRED = {
     "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),

@@ -23,69 +23,51 @@ from rigpact.contract.rules.views.bundle import BundleView, columns_word, is_fin
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
-COLUMNS_NOT_UNIT = Rule.titled(
-    "RP115 error rotation-statistics-not-unit",
-    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they"
-    " add up to 1{more}",
-    hint="the statistics were taken from other data than rotation columns, or a mean was edited or scaled",
-    why="the mean pose is not a pose: normalised rotations come out shifted, and every limb with them",
-)
-DEVIATION_INFLATED = Rule.titled(
-    "RP116 info rotation-deviation-inflated",
-    message="{bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they"
-    " add up to 1{more}",
-    hint="a floor or a group's prior replaced the measured deviation; check that it is meant",
-    why="the network sees these channels smaller than the others, and learns them later or not at all",
-)
-MEAN_POSES_DISAGREE = Rule.titled(
-    "RP117 error mean-poses-disagree",
-    message="{bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same motion, one"
-    " frame apart",
-    hint="export MuX and MuY from one run, with one bone order",
-    why="the state says where a bone is with one set of statistics and the output where it goes with another",
-)
-OUTPUT_MEAN_NOT_OF_STATE = Rule.titled(
-    "RP118 error output-mean-not-of-state",
-    message="{bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations apart{more};"
-    " output and state are the same motion, one frame apart",
-    hint="export MuX and MuY from one run; look for values that changed places or sign",
-    why="recorded poses are measured from this mean, and in delta and absolute mode it is part of every pose",
-)
-COLUMNS_UNDECLARED = Rule.titled(
-    "RP200 warning rot6d-columns-undeclared",
-    message="meta.rot6d_spec.columns is absent: the engine takes X and Z",
-    hint='declare {"columns": ["X", "Z"]}',
-    why="most libraries store X and Y; read as X and Z every bone is turned by a quarter",
-)
-COLUMNS_UNKNOWN = Rule.titled(
-    "RP201 error rot6d-columns-unknown",
-    message="rot6d columns {found} are not two different axes: the engine takes X and Z",
-    hint="name two of X, Y, Z, in the order in which they stand in the six numbers",
-    why="the decoder falls back to its default and decodes other axes than the encoder wrote",
-)
-OUTPUT_MODE_UNDECLARED = Rule.titled(
-    "RP202 info output-mode-undeclared",
-    message="meta.rot6d_spec.output_mode is absent and means 'delta'; {evidence}",
-    hint="declare delta, residual or absolute",
-    why="three meanings of the network's rotations are in use; nothing in the network itself tells them apart",
-    about="output_mode",
-)
-OUTPUT_MODE_UNKNOWN = Rule.titled(
-    "RP203 error output-mode-unknown",
-    message="output mode {found!r} is unknown (known: {known})",
-    hint="declare delta, residual or absolute",
-    why="an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame",
-)
-MEAN_POSE_READ_AS_DELTA = Rule.titled(
-    "RP204 error mean-pose-read-as-delta",
-    message="MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame ({turns:.1f}"
-    " turns a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)",
-    hint="declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives the next"
-    " pose",
-    why="in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these bones spins"
-    " for ever",
-    about="output_mode",
-)
+COLUMNS_NOT_UNIT = Rule.of("""RP115 error rotation-statistics-not-unit
+    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add
+    up to 1{more}
+    hint: the statistics were taken from other data than rotation columns, or a mean was edited or scaled
+    why: the mean pose is not a pose: normalised rotations come out shifted, and every limb with them""")
+DEVIATION_INFLATED = Rule.of("""RP116 info rotation-deviation-inflated
+    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add
+    up to 1{more}
+    hint: a floor or a group's prior replaced the measured deviation; check that it is meant
+    why: the network sees these channels smaller than the others, and learns them later or not at all""")
+MEAN_POSES_DISAGREE = Rule.of("""RP117 error mean-poses-disagree
+    {bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same motion, one
+    frame apart
+    hint: export MuX and MuY from one run, with one bone order
+    why: the state says where a bone is with one set of statistics and the output where it goes with another""")
+OUTPUT_MEAN_NOT_OF_STATE = Rule.of("""RP118 error output-mean-not-of-state
+    {bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations apart{more};
+    output and state are the same motion, one frame apart
+    hint: export MuX and MuY from one run; look for values that changed places or sign
+    why: recorded poses are measured from this mean, and in delta and absolute mode it is part of every pose""")
+COLUMNS_UNDECLARED = Rule.of("""RP200 warning rot6d-columns-undeclared
+    meta.rot6d_spec.columns is absent: the engine takes X and Z
+    hint: declare {"columns": ["X", "Z"]}
+    why: most libraries store X and Y; read as X and Z every bone is turned by a quarter""")
+COLUMNS_UNKNOWN = Rule.of("""RP201 error rot6d-columns-unknown
+    rot6d columns {found} are not two different axes: the engine takes X and Z
+    hint: name two of X, Y, Z, in the order in which they stand in the six numbers
+    why: the decoder falls back to its default and decodes other axes than the encoder wrote""")
+OUTPUT_MODE_UNDECLARED = Rule.of("""RP202 info output-mode-undeclared
+    meta.rot6d_spec.output_mode is absent and means 'delta'; {evidence}
+    hint: declare delta, residual or absolute
+    why: three meanings of the network's rotations are in use; nothing in the network itself tells them apart
+    about: output_mode""")
+OUTPUT_MODE_UNKNOWN = Rule.of("""RP203 error output-mode-unknown
+    output mode {found!r} is unknown (known: {known})
+    hint: declare delta, residual or absolute
+    why: an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame""")
+MEAN_POSE_READ_AS_DELTA = Rule.of("""RP204 error mean-pose-read-as-delta
+    MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame ({turns:.1f} turns
+    a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)
+    hint: declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives
+    the next pose
+    why: in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these
+    bones spins for ever
+    about: output_mode""")
 
 _SPEC = ("meta", "rot6d_spec")
 _UNIT_SLACK = 0.1

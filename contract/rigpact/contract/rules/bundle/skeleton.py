@@ -13,85 +13,59 @@ from rigpact.contract.rules.wording import first_in, first_of, first_unlike, lis
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import FloatArray
 
-BONE_COUNT_DIFFERS = Rule.titled(
-    "RP220 error bone-count-differs",
-    message="{what} is for {found} bones, output BoneRotations6D for {expected}",
-    hint="export skeleton, names and layout from the same character",
-    why="bones are matched by index: from the first one too many or too few, every rotation drives its neighbour",
-)
-DUPLICATE_BONE_NAME = Rule.titled(
-    "RP221 error duplicate-bone-name",
-    message="the bone name {name!r} stands at {first} and {second}{more}",
-    hint="rename one of the bones, or remove the repeated row",
-    why="the engine finds bones by name: one of the two rotations is applied to the other's bone",
-)
-PARENT_OUT_OF_RANGE = Rule.titled(
-    "RP222 error parent-out-of-range",
-    message="the parent of {bone} is {parent}, the bones are 0 to {last} (-1 for a root)",
-    hint="indices count the tracked bones, not those of the whole asset",
-    why="the bone has no place in the skeleton: positions and everything measured in centimetres are wrong",
-)
-PARENTS_FORM_A_CYCLE = Rule.titled(
-    "RP223 error parents-form-a-cycle",
-    message="the parents of {bones} lead back to themselves",
-    hint="re-export the skeleton",
-    why="forward kinematics never reaches these bones",
-)
-BONE_NAMES_DIFFER = Rule.titled(
-    "RP224 error bone-names-differ",
-    message="bone {index} is {found!r} in meta.skeleton and {expected!r} in meta.bone_names{more}",
-    hint="write both lists from one source, in the order of the layout",
-    why="one side pairs rotations with the first list, the other with the second: limbs swap",
-)
-SEVERAL_ROOTS = Rule.titled(
-    "RP225 warning several-root-bones",
-    message="{count} bones have no parent: {bones}",
-    hint="give every bone but the pelvis its parent",
-    why="a part of the body does not follow the pelvis",
-)
-BONE_NAMES_ABSENT = Rule.titled(
-    "RP226 warning bone-names-absent",
-    message="meta.bone_names is absent: bones are known by index only",
-    hint="export the names of the tracked bones in the order of the layout",
-    why="nothing can tell a reordered skeleton from the right one; limbs swap and no count differs",
-)
-SKELETON_ABSENT = Rule.titled(
-    "RP227 warning skeleton-absent",
-    message="meta.skeleton lacks {missing}: errors cannot be given in centimetres",
-    hint="export parents and ref_local_offsets_m with the bundle",
-    why="three degrees at the pelvis move a foot by centimetres, three at a finger by nothing: degrees alone mislead",
-)
-OFFSETS_NOT_METRES = Rule.titled(
-    "RP228 error bone-offsets-not-metres",
-    message="the longest offset is {longest:.4g} m ({bone}); a body's lies between {lowest:g} m and {highest:g} m",
-    hint="ref_local_offsets_m is in metres; the engine's own bones are in centimetres",
-    why="every error in centimetres is then off by the same factor, and thresholds in centimetres judge nothing",
-)
-LENGTHS_NOT_MIRRORED = Rule.titled(
-    "RP229 warning left-right-lengths-differ",
-    message="{left} is {left_m:.4f} m from its parent and {right} {right_m:.4f} m{more}",
-    hint="compare with the skeleton asset: a row was edited, or two rows changed places",
-    why="one leg is longer than the other: the character limps, and feet on one side never reach the floor",
-)
-PARENTS_NOT_MIRRORED = Rule.titled(
-    "RP230 warning left-right-parents-differ",
-    message="{left} hangs on {left_parent} and {right} on {right_parent}, which are not twins{more}",
-    hint="compare with the skeleton asset: left and right were swapped on the way",
-    why="a limb hangs on the other side's joint: it moves with the wrong leg",
-)
-SIDES_SWAPPED = Rule.titled(
-    "RP231 error left-right-sides-swapped",
-    message="in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their right"
-    " bones{more}",
-    hint="swap the two rows, or their names",
-    why="the mirrored limbs play each other's motion: arms swing with the leg of their own side",
-)
-PARENT_AFTER_CHILD = Rule.titled(
-    "RP232 warning parent-after-child",
-    message="{bone} ({index}) stands before its parent {parent} ({parent_index}){more}",
-    hint="sort the table so that every parent precedes its children",
-    why="loops that walk the table once, as training does, use the parent's transform of the frame before",
-)
+BONE_COUNT_DIFFERS = Rule.of("""RP220 error bone-count-differs
+    {what} is for {found} bones, output BoneRotations6D for {expected}
+    hint: export skeleton, names and layout from the same character
+    why: bones are matched by index: from the first one too many or too few, every rotation drives its neighbour""")
+DUPLICATE_BONE_NAME = Rule.of("""RP221 error duplicate-bone-name
+    the bone name {name!r} stands at {first} and {second}{more}
+    hint: rename one of the bones, or remove the repeated row
+    why: the engine finds bones by name: one of the two rotations is applied to the other's bone""")
+PARENT_OUT_OF_RANGE = Rule.of("""RP222 error parent-out-of-range
+    the parent of {bone} is {parent}, the bones are 0 to {last} (-1 for a root)
+    hint: indices count the tracked bones, not those of the whole asset
+    why: the bone has no place in the skeleton: positions and everything measured in centimetres are wrong""")
+PARENTS_FORM_A_CYCLE = Rule.of("""RP223 error parents-form-a-cycle
+    the parents of {bones} lead back to themselves
+    hint: re-export the skeleton
+    why: forward kinematics never reaches these bones""")
+BONE_NAMES_DIFFER = Rule.of("""RP224 error bone-names-differ
+    bone {index} is {found!r} in meta.skeleton and {expected!r} in meta.bone_names{more}
+    hint: write both lists from one source, in the order of the layout
+    why: one side pairs rotations with the first list, the other with the second: limbs swap""")
+SEVERAL_ROOTS = Rule.of("""RP225 warning several-root-bones
+    {count} bones have no parent: {bones}
+    hint: give every bone but the pelvis its parent
+    why: a part of the body does not follow the pelvis""")
+BONE_NAMES_ABSENT = Rule.of("""RP226 warning bone-names-absent
+    meta.bone_names is absent: bones are known by index only
+    hint: export the names of the tracked bones in the order of the layout
+    why: nothing can tell a reordered skeleton from the right one; limbs swap and no count differs""")
+SKELETON_ABSENT = Rule.of("""RP227 warning skeleton-absent
+    meta.skeleton lacks {missing}: errors cannot be given in centimetres
+    hint: export parents and ref_local_offsets_m with the bundle
+    why: three degrees at the pelvis move a foot by centimetres, three at a finger by nothing: degrees alone mislead""")
+OFFSETS_NOT_METRES = Rule.of("""RP228 error bone-offsets-not-metres
+    the longest offset is {longest:.4g} m ({bone}); a body's lies between {lowest:g} m and {highest:g} m
+    hint: ref_local_offsets_m is in metres; the engine's own bones are in centimetres
+    why: every error in centimetres is then off by the same factor, and thresholds in centimetres judge nothing""")
+LENGTHS_NOT_MIRRORED = Rule.of("""RP229 warning left-right-lengths-differ
+    {left} is {left_m:.4f} m from its parent and {right} {right_m:.4f} m{more}
+    hint: compare with the skeleton asset: a row was edited, or two rows changed places
+    why: one leg is longer than the other: the character limps, and feet on one side never reach the floor""")
+PARENTS_NOT_MIRRORED = Rule.of("""RP230 warning left-right-parents-differ
+    {left} hangs on {left_parent} and {right} on {right_parent}, which are not twins{more}
+    hint: compare with the skeleton asset: left and right were swapped on the way
+    why: a limb hangs on the other side's joint: it moves with the wrong leg""")
+SIDES_SWAPPED = Rule.of("""RP231 error left-right-sides-swapped
+    in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their right
+    bones{more}
+    hint: swap the two rows, or their names
+    why: the mirrored limbs play each other's motion: arms swing with the leg of their own side""")
+PARENT_AFTER_CHILD = Rule.of("""RP232 warning parent-after-child
+    {bone} ({index}) stands before its parent {parent} ({parent_index}){more}
+    hint: sort the table so that every parent precedes its children
+    why: loops that walk the table once, as training does, use the parent's transform of the frame before""")
 
 _SKELETON = ("meta", "skeleton")
 _LOWEST_M, _HIGHEST_M = 0.1, 10.0

@@ -27,99 +27,72 @@ from rigpact.contract.rules.views.bundle import (
 from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
 
-NOT_FINITE = Rule.titled(
-    "RP101 error statistic-not-finite",
-    message="{array}[{index}] = {value:g} is not finite in float32 ({where}){more}",
-    hint="find the clip whose values overflow, and re-run the statistics",
-    why="the network's input becomes NaN in the first frame; the mesh vanishes",
-)
-BOUNDED_MEAN_OUT_OF_RANGE = Rule.titled(
-    "RP102 error bounded-mean-out-of-range",
-    message="{array}[{index}] = {value:g}, but the feature lies within ±{bound:g} ({where}){more}",
-    hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
-    why="these channels are squashed or are components of unit vectors: no average of them can lie outside",
-)
-BOUNDED_STD_TOO_LARGE = Rule.titled(
-    "RP103 error bounded-std-too-large",
-    message="{array}[{index}] = {value:g}, but a feature within ±1 deviates by at most {bound:.4g} ({where}){more}",
-    hint="the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)",
-    why="dividing by it leaves the network hardly any signal on the channel",
-)
-STD_NOT_POSITIVE = Rule.titled(
-    "RP104 error std-not-positive",
-    message="{array}[{index}] = {value:g}: a standard deviation must be > 0 ({where}){more}",
-    hint="re-run the statistics; a constant channel needs a floor (the engine uses 1e-6)",
-    why="normalising divides by it; the engine's floor hides it there and training divides by zero",
-)
-STD_BELOW_FLOOR = Rule.titled(
-    "RP105 warning std-below-floor",
-    message="{array}[{index}] = {value:g} is below the floor of {floor:g} ({where}){more}",
-    hint="apply the floor where the statistics are computed, so that both sides hold the same number",
-    why="both sides divide by the floor, but the engine multiplies outputs by the number itself: a round trip loses the channel",
-)
-SCALE_NOT_POSITIVE = Rule.titled(
-    "RP106 error tanh-scale-not-positive",
-    message="{array}[{index}] = {value:g}: a tanh scale must be > 0 ({where}){more}",
-    hint="re-run the statistics; a bone that never moves needs a floor (the engine uses 1e-3)",
-    why="the engine takes max(|scale|, floor), training max(scale, 1e-6): the same velocity saturates on one side",
-)
-SCALE_BELOW_FLOOR = Rule.titled(
-    "RP107 warning tanh-scale-below-floor",
-    message="{array}[{index}] = {value:g} is below the engine's floor of {floor:g} ({where}){more}",
-    hint="apply the floor where the scale is computed",
-    why="training floors at 1e-6, so between the two floors the sides squash the same velocity differently",
-)
-STEP_BEYOND_SIGMA = Rule.titled(
-    "RP108 error float-step-beyond-sigma",
-    message="{array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard"
-    " deviations ({where}){more}",
-    hint="raise the floor of the deviation, or measure the feature from a nearer origin",
-    why="rounding alone moves the network's input by more than the motion does: the channel is noise, and two correct"
-    " implementations disagree on it",
-)
-CHANNELS_ON_FLOOR = Rule.titled(
-    "RP109 info channels-on-the-floor",
-    message="{count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the value is"
-    " up to {sigma:.2g} standard deviations",
-    hint="leave constant channels out, or floor the deviation at 1e-3 of the feature's range",
-    why="the channel never moved in the training data: the network learned nothing on it, and an error that is invisible in"
-    " degrees is large in its input",
-)
-POSITION_BEYOND_FLOAT32 = Rule.titled(
-    "RP110 error position-beyond-float32",
-    message="RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold a"
-    " millimetre",
-    hint="export positions in metres from the clip's own origin, not in centimetres of the world",
-    why="the root then moves in visible steps, and the network's input jumps with them",
-)
-ROOT_SCALE_NOT_METRES = Rule.titled(
-    "RP111 warning root-velocity-scale-not-metres",
-    message="tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a speed of"
-    " {metres:.3g} m/s",
-    hint="state velocities are m/s; the engine's own are cm/s",
-    why="every honest speed then lies in the first hundredth of tanh: the network reads standing still",
-)
-ANGULAR_SCALE_BEYOND_SAMPLING = Rule.titled(
-    "RP112 error angular-scale-beyond-sampling",
-    message="{array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than {limit:.4g}"
-    " rad/s{more}",
-    hint="scales are rad/s: these look like degrees a second, or like another frame rate",
-    why="the velocities are then squashed to almost nothing, and the network reads a character that never turns a joint",
-)
-MEAN_BEYOND_SQUASH = Rule.titled(
-    "RP113 error statistic-beyond-its-squash",
-    message="{scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g}"
-    " ({where}){more}",
-    hint="take scale, mean and deviation from one export",
-    why="mean and deviation belong to another scale: the normalised input is off by whole standard deviations",
-)
-NEVER_FITTED = Rule.titled(
-    "RP114 info statistic-never-fitted",
-    message="all {count} numbers of {array} for {where} are exactly {value:g}",
-    hint="if this channel is meant to stay as it is, ignore this; if not, the statistics were never computed",
-    why="0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the network"
-    " unstandardised",
-)
+NOT_FINITE = Rule.of("""RP101 error statistic-not-finite
+    {array}[{index}] = {value:g} is not finite in float32 ({where}){more}
+    hint: find the clip whose values overflow, and re-run the statistics
+    why: the network's input becomes NaN in the first frame; the mesh vanishes""")
+BOUNDED_MEAN_OUT_OF_RANGE = Rule.of("""RP102 error bounded-mean-out-of-range
+    {array}[{index}] = {value:g}, but the feature lies within ±{bound:g} ({where}){more}
+    hint: the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)
+    why: these channels are squashed or are components of unit vectors: no average of them can lie outside""")
+BOUNDED_STD_TOO_LARGE = Rule.of("""RP103 error bounded-std-too-large
+    {array}[{index}] = {value:g}, but a feature within ±1 deviates by at most {bound:.4g} ({where}){more}
+    hint: the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)
+    why: dividing by it leaves the network hardly any signal on the channel""")
+STD_NOT_POSITIVE = Rule.of("""RP104 error std-not-positive
+    {array}[{index}] = {value:g}: a standard deviation must be > 0 ({where}){more}
+    hint: re-run the statistics; a constant channel needs a floor (the engine uses 1e-6)
+    why: normalising divides by it; the engine's floor hides it there and training divides by zero""")
+STD_BELOW_FLOOR = Rule.of("""RP105 warning std-below-floor
+    {array}[{index}] = {value:g} is below the floor of {floor:g} ({where}){more}
+    hint: apply the floor where the statistics are computed, so that both sides hold the same number
+    why: both sides divide by the floor, but the engine multiplies outputs by the number itself: a round trip loses the
+    channel""")
+SCALE_NOT_POSITIVE = Rule.of("""RP106 error tanh-scale-not-positive
+    {array}[{index}] = {value:g}: a tanh scale must be > 0 ({where}){more}
+    hint: re-run the statistics; a bone that never moves needs a floor (the engine uses 1e-3)
+    why: the engine takes max(|scale|, floor), training max(scale, 1e-6): the same velocity saturates on one side""")
+SCALE_BELOW_FLOOR = Rule.of("""RP107 warning tanh-scale-below-floor
+    {array}[{index}] = {value:g} is below the engine's floor of {floor:g} ({where}){more}
+    hint: apply the floor where the scale is computed
+    why: training floors at 1e-6, so between the two floors the sides squash the same velocity differently""")
+STEP_BEYOND_SIGMA = Rule.of("""RP108 error float-step-beyond-sigma
+    {array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard
+    deviations ({where}){more}
+    hint: raise the floor of the deviation, or measure the feature from a nearer origin
+    why: rounding alone moves the network's input by more than the motion does: the channel is noise, and two correct
+    implementations disagree on it""")
+CHANNELS_ON_FLOOR = Rule.of("""RP109 info channels-on-the-floor
+    {count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the value is
+    up to {sigma:.2g} standard deviations
+    hint: leave constant channels out, or floor the deviation at 1e-3 of the feature's range
+    why: the channel never moved in the training data: the network learned nothing on it, and an error that is invisible
+    in degrees is large in its input""")
+POSITION_BEYOND_FLOAT32 = Rule.of("""RP110 error position-beyond-float32
+    RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold a
+    millimetre
+    hint: export positions in metres from the clip's own origin, not in centimetres of the world
+    why: the root then moves in visible steps, and the network's input jumps with them""")
+ROOT_SCALE_NOT_METRES = Rule.of("""RP111 warning root-velocity-scale-not-metres
+    tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a speed of
+    {metres:.3g} m/s
+    hint: state velocities are m/s; the engine's own are cm/s
+    why: every honest speed then lies in the first hundredth of tanh: the network reads standing still""")
+ANGULAR_SCALE_BEYOND_SAMPLING = Rule.of("""RP112 error angular-scale-beyond-sampling
+    {array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than {limit:.4g}
+    rad/s{more}
+    hint: scales are rad/s: these look like degrees a second, or like another frame rate
+    why: the velocities are then squashed to almost nothing, and the network reads a character that never turns a
+    joint""")
+MEAN_BEYOND_SQUASH = Rule.of("""RP113 error statistic-beyond-its-squash
+    {scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g} ({where}){more}
+    hint: take scale, mean and deviation from one export
+    why: mean and deviation belong to another scale: the normalised input is off by whole standard deviations""")
+NEVER_FITTED = Rule.of("""RP114 info statistic-never-fitted
+    all {count} numbers of {array} for {where} are exactly {value:g}
+    hint: if this channel is meant to stay as it is, ignore this; if not, the statistics were never computed
+    why: 0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the
+    network unstandardised""")
 
 _BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY, CONTACTS)
 """Slices whose features lie within ±1: squashed, wrapped over pi, components of unit vectors, or scores."""

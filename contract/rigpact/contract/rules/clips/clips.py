@@ -15,87 +15,61 @@ from rigpact.contract.rules.views.clip import BONE_CHANNELS, FPS_KEYS, ClipView,
 from rigpact.contract.rules.wording import at_first, first_in, first_of, number_text, short
 from rigpact.contract.statistics import FloatArray
 
-FRAME_COUNT_DIFFERS = Rule.titled(
-    "RP500 error frame-count-differs",
-    message="NumFrames is {declared}, Frames holds {found}",
-    hint="the export was interrupted or edited; export again",
-    why="one side loops at the declared length, the other at the real one: the clip jumps, or plays zeros",
-)
-CLIP_TOO_SHORT = Rule.titled(
-    "RP501 error clip-too-short",
-    message="the clip has {found} frames; one step of the network needs 2",
-    hint="export the whole animation",
-    why="there is no pair of frames to train on, and nothing to play",
-)
-CLIP_BONE_COUNT_DIFFERS = Rule.titled(
-    "RP502 error clip-bone-count-differs",
-    message="frame {frame}: {key} has {found} bones, {source} {expected}{more}",
-    hint="export the clip with the character that the bundle describes",
-    why="bones are matched by index; the engine fills missing rows with zeros, which collapses the limb",
-)
-CLIP_VALUE_NOT_FINITE = Rule.titled(
-    "RP503 error clip-value-not-finite",
-    message="frame {frame}: {key} has a value that is not finite in float32{bone}{more}",
-    hint="find the frame in the animation tool; a zero-scaled bone or a division by a zero time step",
-    why="one such frame spoils the statistics of the whole data set, or blows up playback",
-)
-CLIP_FPS_DIFFERS = Rule.titled(
-    "RP505 error clip-fps-differs",
-    message="the clip has {found:g} frames a second, the bundle {expected:g}{origin}",
-    hint="resample the clip, or write the right fps at the root of the bundle",
-    why="the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree",
-    about="a clip of {found:g} frames a second",
-)
-CLIP_FPS_ABSENT = Rule.titled(
-    "RP506 error clip-fps-absent",
-    message="the clip has neither fps nor FPS at its root",
-    hint="write the rate at which the clip was sampled",
-    why="velocities cannot be computed from positions, and playback guesses the speed",
-)
-CLIP_FPS_NOT_POSITIVE = Rule.titled(
-    "RP507 error clip-fps-not-positive",
-    message="{key} = {fps}: a frame rate must be > 0 and finite",
-    hint="write the rate at which the clip was sampled",
-    why="the length of a frame is 1 / fps",
-)
-CLIP_FPS_CONFLICTS = Rule.titled(
-    "RP508 error clip-fps-conflicts",
-    message="fps = {lower} and FPS = {upper} in one clip",
-    hint="keep one of the two keys",
-    why="whichever key a reader looks for first decides the speed",
-)
-TRAJECTORY_NOT_UNIT = Rule.titled(
-    "RP525 warning trajectory-not-unit",
-    message="frame {frame}: TrajectoryDir[{entry}] is {length:.4g} long; a direction is 1 long, or 0 at rest{more}",
-    hint="normalise each entry; offsets in metres belong elsewhere",
-    why="training and the engine normalise it at different places: the condition's direction has two lengths",
-)
-TRAJECTORY_AGAINST_VELOCITY = Rule.titled(
-    "RP526 warning trajectory-against-velocity",
-    message="the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing"
-    " frame; median over {frames} moving frames)",
-    hint="write both from the same motion: the trajectory in the character's facing frame, the velocity in the root's",
-    why="training builds the condition's direction from the velocity, the engine from the trajectory: the network is steered"
-    " into another direction than it learned",
-)
-ACTION_NOT_ONE_HOT = Rule.titled(
-    "RP527 error action-bits-not-one-hot",
-    message="frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}",
-    hint="idle, walk, run, jump; blends of two actions are not part of the contract",
-    why="the engine clamps the bits into 0 to 1 and training does not: the network sees an action that never was",
-)
-ACTION_CONTRADICTS = Rule.titled(
-    "RP528 warning action-bits-contradict-clip",
-    message="ClipAction is {action!r}, but ActionBits of frame {frame} say {said}{more}",
-    hint="export the bits of the clip's own action",
-    why="training takes one of them and the engine the other: the network is told to walk and shown a run",
-)
-TRAJECTORY_SAMPLES_DIFFER = Rule.titled(
-    "RP529 error trajectory-samples-differ",
-    message="frame {frame}: TrajectoryDir has {found} entries, {source} {expected}{more}",
-    hint="export the same window in every frame, an odd number of entries with the present in the middle",
-    why="the engine takes the middle entry as the present: with one entry more it is the future or the past",
-)
+FRAME_COUNT_DIFFERS = Rule.of("""RP500 error frame-count-differs
+    NumFrames is {declared}, Frames holds {found}
+    hint: the export was interrupted or edited; export again
+    why: one side loops at the declared length, the other at the real one: the clip jumps, or plays zeros""")
+CLIP_TOO_SHORT = Rule.of("""RP501 error clip-too-short
+    the clip has {found} frames; one step of the network needs 2
+    hint: export the whole animation
+    why: there is no pair of frames to train on, and nothing to play""")
+CLIP_BONE_COUNT_DIFFERS = Rule.of("""RP502 error clip-bone-count-differs
+    frame {frame}: {key} has {found} bones, {source} {expected}{more}
+    hint: export the clip with the character that the bundle describes
+    why: bones are matched by index; the engine fills missing rows with zeros, which collapses the limb""")
+CLIP_VALUE_NOT_FINITE = Rule.of("""RP503 error clip-value-not-finite
+    frame {frame}: {key} has a value that is not finite in float32{bone}{more}
+    hint: find the frame in the animation tool; a zero-scaled bone or a division by a zero time step
+    why: one such frame spoils the statistics of the whole data set, or blows up playback""")
+CLIP_FPS_DIFFERS = Rule.of("""RP505 error clip-fps-differs
+    the clip has {found:g} frames a second, the bundle {expected:g}{origin}
+    hint: resample the clip, or write the right fps at the root of the bundle
+    why: the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree
+    about: a clip of {found:g} frames a second""")
+CLIP_FPS_ABSENT = Rule.of("""RP506 error clip-fps-absent
+    the clip has neither fps nor FPS at its root
+    hint: write the rate at which the clip was sampled
+    why: velocities cannot be computed from positions, and playback guesses the speed""")
+CLIP_FPS_NOT_POSITIVE = Rule.of("""RP507 error clip-fps-not-positive
+    {key} = {fps}: a frame rate must be > 0 and finite
+    hint: write the rate at which the clip was sampled
+    why: the length of a frame is 1 / fps""")
+CLIP_FPS_CONFLICTS = Rule.of("""RP508 error clip-fps-conflicts
+    fps = {lower} and FPS = {upper} in one clip
+    hint: keep one of the two keys
+    why: whichever key a reader looks for first decides the speed""")
+TRAJECTORY_NOT_UNIT = Rule.of("""RP525 warning trajectory-not-unit
+    frame {frame}: TrajectoryDir[{entry}] is {length:.4g} long; a direction is 1 long, or 0 at rest{more}
+    hint: normalise each entry; offsets in metres belong elsewhere
+    why: training and the engine normalise it at different places: the condition's direction has two lengths""")
+TRAJECTORY_AGAINST_VELOCITY = Rule.of("""RP526 warning trajectory-against-velocity
+    the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing
+    frame; median over {frames} moving frames)
+    hint: write both from the same motion: the trajectory in the character's facing frame, the velocity in the root's
+    why: training builds the condition's direction from the velocity, the engine from the trajectory: the network is
+    steered into another direction than it learned""")
+ACTION_NOT_ONE_HOT = Rule.of("""RP527 error action-bits-not-one-hot
+    frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}
+    hint: idle, walk, run, jump; blends of two actions are not part of the contract
+    why: the engine clamps the bits into 0 to 1 and training does not: the network sees an action that never was""")
+ACTION_CONTRADICTS = Rule.of("""RP528 warning action-bits-contradict-clip
+    ClipAction is {action!r}, but ActionBits of frame {frame} say {said}{more}
+    hint: export the bits of the clip's own action
+    why: training takes one of them and the engine the other: the network is told to walk and shown a run""")
+TRAJECTORY_SAMPLES_DIFFER = Rule.of("""RP529 error trajectory-samples-differ
+    frame {frame}: TrajectoryDir has {found} entries, {source} {expected}{more}
+    hint: export the same window in every frame, an odd number of entries with the present in the middle
+    why: the engine takes the middle entry as the present: with one entry more it is the future or the past""")
 
 ACTIONS = ("idle", "walk", "run", "jump")
 """What the four bits stand for, in order."""

@@ -25,35 +25,25 @@ from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 
-_MESSAGE = (
-    "{reading}: read so, the clip's mean pose is {fit_deg:.1f}° from the bundle's, as declared it is {own_deg:.1f}°"
-    " (mean over {bones}){also}"
-)
-CLIP_NUMBERS_READ_OTHERWISE = Rule.titled(
-    "RP560 error clip-numbers-read-otherwise",
-    message=_MESSAGE,
-    hint="export the columns that meta.rot6d_spec declares, or declare the columns of both files (--set rot6d_columns=…)",
-    why="clip and bundle decode the same six numbers to other rotations: every limb points elsewhere",
-)
-CLIP_IN_OTHER_SPACE = Rule.titled(
-    "RP561 error clip-in-other-space",
-    message=_MESSAGE,
-    hint="export the clip with the bundle's settings: local rotations, columns are axes, the same axes and root",
-    why="training learns a pose in one space and the engine plays it in another: limbs turn about the wrong axes",
-)
-CLIP_ROWS_MOVED = Rule.titled(
-    "RP562 error clip-rows-moved",
-    message=_MESSAGE,
-    hint="export the rows in the order of bone_names; look for a root row too many and for two bones that changed places",
-    why="bones are matched by index: a leg plays an arm, and every number is in range",
-)
-CLIP_SIDES_SWAPPED = Rule.titled(
-    "RP912 error clip-sides-swapped",
-    message="left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and {fit_deg:.1f}°"
-    " with every left bone read as its right twin (mean of {pairs} pairs){also}",
-    hint="export the clip again; a mirror or a bone map was applied to the names or to the rotations only",
-    why="each limb plays the motion of the other side: the character limps, and contacts belong to the other foot",
-)
+_MESSAGE = """{reading}: read so, the clip's mean pose is {fit_deg:.1f}° from the bundle's, as declared it is {own_deg:.1f}°
+    (mean over {bones}){also}"""
+CLIP_NUMBERS_READ_OTHERWISE = Rule.of(f"""RP560 error clip-numbers-read-otherwise
+    {_MESSAGE}
+    hint: export the columns that meta.rot6d_spec declares, or declare the columns of both files (--set rot6d_columns=…)
+    why: clip and bundle decode the same six numbers to other rotations: every limb points elsewhere""")
+CLIP_IN_OTHER_SPACE = Rule.of(f"""RP561 error clip-in-other-space
+    {_MESSAGE}
+    hint: export the clip with the bundle's settings: local rotations, columns are axes, the same axes and root
+    why: training learns a pose in one space and the engine plays it in another: limbs turn about the wrong axes""")
+CLIP_ROWS_MOVED = Rule.of(f"""RP562 error clip-rows-moved
+    {_MESSAGE}
+    hint: export the rows in the order of bone_names; look for a root row too many and for two bones that changed places
+    why: bones are matched by index: a leg plays an arm, and every number is in range""")
+CLIP_SIDES_SWAPPED = Rule.of("""RP912 error clip-sides-swapped
+    left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and {fit_deg:.1f}° with
+    every left bone read as its right twin (mean of {pairs} pairs){also}
+    hint: export the clip again; a mirror or a bone map was applied to the names or to the rotations only
+    why: each limb plays the motion of the other side: the character limps, and contacts belong to the other foot""")
 
 _ROUNDED_RAD = 1e-2
 """Two decimals of a column. A bone that never moved in training has no spread, and this is left of it."""

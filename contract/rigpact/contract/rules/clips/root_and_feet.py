@@ -17,83 +17,60 @@ from rigpact.contract.rules.views.clip import FEET, ClipView
 from rigpact.contract.rules.wording import and_more, first_of, short
 from rigpact.contract.statistics import FloatArray
 
-POSITION_JUMPS = Rule.titled(
-    "RP515 error root-position-jumps",
-    message="frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it{more}",
-    hint="look for a cut between takes, or a loop that was joined end to start",
-    why="the velocity of that frame is a shot: it stretches the statistics of every clip",
-)
-YAW_JUMPS = Rule.titled(
-    "RP516 error root-yaw-jumps",
-    message="frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around"
-    " it{more}",
-    hint="look for a cut between takes; a wrap from pi to -pi is not a jump and is not reported",
-    why="the heading that the network reads snaps round while the body goes on",
-)
-YAW_IN_DEGREES = Rule.titled(
-    "RP517 error root-yaw-in-degrees",
-    message="RootYaw reaches {yaw:.4g} at frame {frame}: {turns:.1f} turns as radians, {deg:.3g}° as degrees",
-    hint="export radians",
-    why="the engine wraps it into pi and divides: the heading is noise",
-)
-VELOCITY_DISAGREES = Rule.titled(
-    "RP518 error root-velocity-disagrees",
-    message="RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is something"
-    " else{guess}",
-    hint="export d/dt of RootPosition in the same axes and in m/s",
-    why="the condition tells the network one speed and direction, the motion shows another: feet skate in the game",
-)
-ROOT_NOT_METRES = Rule.titled(
-    "RP519 error root-motion-not-metres",
-    message="frame {frame}: the root moves at {speed:.4g} m/s; in centimetres that is {metres:.3g} m/s{more}",
-    hint="export positions and velocities in metres",
-    why="every speed saturates the network's input: it cannot tell a walk from a run",
-)
-EVIDENCE_ABSENT = Rule.titled(
-    "RP530 warning foot-evidence-absent",
-    message="{count} of {total} frames have no FootEvidence with soft_contact_score for both feet (the first is {frame})",
-    hint="export the clip with foot evidence",
-    why="the network's Contacts input is these scores: without them training reads feet that never touch the ground",
-)
-SCORE_OUT_OF_RANGE = Rule.titled(
-    "RP531 error contact-score-out-of-range",
-    message="frame {frame}, foot {foot}: soft_contact_score = {score:g} lies outside 0 to 1{more}",
-    hint="the score is a probability; percent and logits are not",
-    why="the network was trained on scores within 0 and 1: one outside is an input it has never seen",
-)
-CONTACT_WHILE_HIGH = Rule.titled(
-    "RP532 warning contact-while-foot-is-high",
-    message="frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets go"
-    " above {limit_cm:g} cm{more}",
-    hint="measure the distance from the sole; check the units and the floor",
-    why="the network learns to stand on air, and in the game the engine tells it that the foot is free",
-)
-CONTACT_WHILE_MOVING = Rule.titled(
-    "RP533 warning contact-while-foot-moves",
-    message="frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the engine"
-    " lets go above {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}",
-    hint="measure the foot's speed in the world, with the root's motion; within the character a planted foot moves back",
-    why="training says contact where the engine says none: in the game the network never sees the input that planted the foot",
-)
-CONTACT_WITHOUT_GROUND = Rule.titled(
-    "RP534 warning contact-without-ground",
-    message="frame {frame}, foot {foot}: contact score {score:.2f} although the sweep found no ground (hit_flag 0){more}",
-    hint="gate the score by the sweep's hit",
-    why="the score was computed from a distance that does not exist",
-)
-NORMAL_NOT_UNIT = Rule.titled(
-    "RP535 warning ground-normal-not-unit",
-    message="frame {frame}, foot {foot}: ground_normal {normal} {what}{more}",
-    hint="export the unit normal of the ground, z up",
-    why="distances to the ground are measured along it: the foot is planted at the wrong height",
-)
-PLANTED_FEET_SLIDE = Rule.titled(
-    "RP536 warning planted-feet-slide",
-    message="the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at {slide_cm_s:.0f} cm/s on"
-    " average over {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}",
-    hint="bring bones and root into one frame; a mesh that is turned within its actor is the usual cause",
-    why="played in the game the character skates, whatever the network does",
-)
+POSITION_JUMPS = Rule.of("""RP515 error root-position-jumps
+    frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it{more}
+    hint: look for a cut between takes, or a loop that was joined end to start
+    why: the velocity of that frame is a shot: it stretches the statistics of every clip""")
+YAW_JUMPS = Rule.of("""RP516 error root-yaw-jumps
+    frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around
+    it{more}
+    hint: look for a cut between takes; a wrap from pi to -pi is not a jump and is not reported
+    why: the heading that the network reads snaps round while the body goes on""")
+YAW_IN_DEGREES = Rule.of("""RP517 error root-yaw-in-degrees
+    RootYaw reaches {yaw:.4g} at frame {frame}: {turns:.1f} turns as radians, {deg:.3g}° as degrees
+    hint: export radians
+    why: the engine wraps it into pi and divides: the heading is noise""")
+VELOCITY_DISAGREES = Rule.of("""RP518 error root-velocity-disagrees
+    RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is something
+    else{guess}
+    hint: export d/dt of RootPosition in the same axes and in m/s
+    why: the condition tells the network one speed and direction, the motion shows another: feet skate in the game""")
+ROOT_NOT_METRES = Rule.of("""RP519 error root-motion-not-metres
+    frame {frame}: the root moves at {speed:.4g} m/s; in centimetres that is {metres:.3g} m/s{more}
+    hint: export positions and velocities in metres
+    why: every speed saturates the network's input: it cannot tell a walk from a run""")
+EVIDENCE_ABSENT = Rule.of("""RP530 warning foot-evidence-absent
+    {count} of {total} frames have no FootEvidence with soft_contact_score for both feet (the first is {frame})
+    hint: export the clip with foot evidence
+    why: the network's Contacts input is these scores: without them training reads feet that never touch the ground""")
+SCORE_OUT_OF_RANGE = Rule.of("""RP531 error contact-score-out-of-range
+    frame {frame}, foot {foot}: soft_contact_score = {score:g} lies outside 0 to 1{more}
+    hint: the score is a probability; percent and logits are not
+    why: the network was trained on scores within 0 and 1: one outside is an input it has never seen""")
+CONTACT_WHILE_HIGH = Rule.of("""RP532 warning contact-while-foot-is-high
+    frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets go
+    above {limit_cm:g} cm{more}
+    hint: measure the distance from the sole; check the units and the floor
+    why: the network learns to stand on air, and in the game the engine tells it that the foot is free""")
+CONTACT_WHILE_MOVING = Rule.of("""RP533 warning contact-while-foot-moves
+    frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the engine lets
+    go above {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}
+    hint: measure the foot's speed in the world, with the root's motion; within the character a planted foot moves back
+    why: training says contact where the engine says none: in the game the network never sees the input that planted the
+    foot""")
+CONTACT_WITHOUT_GROUND = Rule.of("""RP534 warning contact-without-ground
+    frame {frame}, foot {foot}: contact score {score:.2f} although the sweep found no ground (hit_flag 0){more}
+    hint: gate the score by the sweep's hit
+    why: the score was computed from a distance that does not exist""")
+NORMAL_NOT_UNIT = Rule.of("""RP535 warning ground-normal-not-unit
+    frame {frame}, foot {foot}: ground_normal {normal} {what}{more}
+    hint: export the unit normal of the ground, z up
+    why: distances to the ground are measured along it: the foot is planted at the wrong height""")
+PLANTED_FEET_SLIDE = Rule.of("""RP536 warning planted-feet-slide
+    the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at {slide_cm_s:.0f} cm/s on
+    average over {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}
+    hint: bring bones and root into one frame; a mesh that is turned within its actor is the usual cause
+    why: played in the game the character skates, whatever the network does""")
 
 TIMES_AROUND = 10.0
 """No body accelerates so that one step is ten times the steps beside it together."""
@@ -137,7 +114,7 @@ def _first_jump(steps: FloatArray, across: FloatArray, smallest: float) -> tuple
     padded = np.concatenate([[0.0], steps, [0.0]])
     around = padded[:-2] + padded[2:]
     pulses = spikes(steps, across, smallest)
-    lone = (steps > smallest) & (steps > TIMES_AROUND * around)
+    lone = (steps > smallest) & (steps > TIMES_AROUND * around) & (len(steps) > 1)  # one step has nothing around it
     (place,), more = need(next(first_of(lone | pulses[1:], "jumps"), None))
     is_pulse = bool(pulses[place + 1])
     words = {"frame": place + 1, "back": " and back in the next" if is_pulse else "", "more": more}

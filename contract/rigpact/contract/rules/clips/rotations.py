@@ -23,71 +23,52 @@ from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 
-COLUMNS_NOT_UNIT = Rule.titled(
-    "RP510 error rotation-columns-not-unit",
-    message="frame {frame}, {bone}: a rotation column is {length:.6g} long, not 1{more}",
-    hint="export columns of the rotation matrix without scale; round to no fewer than four decimals",
-    why="statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold different"
-    " poses",
-)
-COLUMNS_NOT_ORTHOGONAL = Rule.titled(
-    "RP511 error rotation-columns-not-orthogonal",
-    message="frame {frame}, {bone}: the two columns meet at {angle_deg:.3f}°, not at 90°{more}",
-    hint="export two columns of one rotation matrix; a sheared bone or mixed-up columns give this",
-    why="Gram–Schmidt straightens the second column on every read: the pose that is played is not the one exported",
-)
-COLUMNS_DEGENERATE = Rule.titled(
-    "RP512 error rotation-columns-degenerate",
-    message="frame {frame}, {bone}: {what}{more}",
-    hint="a bone without rotation is the identity, not zeros; columns must point in different directions",
-    why="no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training another",
-)
-ROTATION_JUMPS = Rule.titled(
-    "RP513 error rotation-jumps",
-    message="frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}",
-    hint="look for a flipped column, an euler angle past its range, or a cut between two takes",
-    why="the network learns the jump as motion, and its velocity saturates every scale",
-)
-FRAMES_REPEATED = Rule.titled(
-    "RP514 warning frames-repeated",
-    message="frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such frames of"
-    " {total})",
-    hint="sample at the rate of the animation; 30 frames a second written as 60 repeats every other one",
-    why="the character moves in steps: velocities alternate between zero and double",
-)
-ANGLE_SCALED = Rule.titled(
-    "RP550 error angular-velocity-scaled",
-    message="{array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%} left"
-    " over)",
-    hint="use the full rotation vector: angle times axis, times fps",
-    why="the network reads a character that moves at another speed than the engine's log map gives",
-)
-IN_DEGREES = Rule.titled(
-    "RP551 error angular-velocity-in-degrees",
-    message="{array}: {slope:.2f} times the rotations' angular velocity in radians a second: these are degrees",
-    hint="export radians a second",
-    why="every joint saturates its tanh scale: the network sees signs, no speeds",
-)
-OTHER_FRAME = Rule.titled(
-    "RP552 error angular-velocity-in-bone-frame",
-    message="{array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's ({parent_rest:.0%}"
-    " left over)",
-    hint="take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])",
-    why="the axis is turned by the pose: the faster a limb moves, the more wrong the network's input is",
-)
-OTHER_MOMENT = Rule.titled(
-    "RP553 error angular-velocity-lags",
-    message="{array} belongs to {moment} ({rest:.2%} left over; of its own frame {parent_rest:.0%} are)",
-    hint="take the central difference about the frame of the row",
-    why="training reads the future and the game cannot know it, or the other way round reads stale speeds",
-)
-DISAGREES = Rule.titled(
-    "RP554 error angular-velocity-disagrees",
-    message="{array} is not the rotations' angular velocity: the best reading ({moment}, {frame} frame, {slope:.2f} times)"
-    " leaves {rest:.0%} of it over",
-    hint="export both from one animation, with one bone order",
-    why="two of the network's inputs contradict each other in every frame",
-)
+COLUMNS_NOT_UNIT = Rule.of("""RP510 error rotation-columns-not-unit
+    frame {frame}, {bone}: a rotation column is {length:.6g} long, not 1{more}
+    hint: export columns of the rotation matrix without scale; round to no fewer than four decimals
+    why: statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold
+    different poses""")
+COLUMNS_NOT_ORTHOGONAL = Rule.of("""RP511 error rotation-columns-not-orthogonal
+    frame {frame}, {bone}: the two columns meet at {angle_deg:.3f}°, not at 90°{more}
+    hint: export two columns of one rotation matrix; a sheared bone or mixed-up columns give this
+    why: Gram–Schmidt straightens the second column on every read: the pose that is played is not the one exported""")
+COLUMNS_DEGENERATE = Rule.of("""RP512 error rotation-columns-degenerate
+    frame {frame}, {bone}: {what}{more}
+    hint: a bone without rotation is the identity, not zeros; columns must point in different directions
+    why: no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training
+    another""")
+ROTATION_JUMPS = Rule.of("""RP513 error rotation-jumps
+    frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}
+    hint: look for a flipped column, an euler angle past its range, or a cut between two takes
+    why: the network learns the jump as motion, and its velocity saturates every scale""")
+FRAMES_REPEATED = Rule.of("""RP514 warning frames-repeated
+    frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such frames of
+    {total})
+    hint: sample at the rate of the animation; 30 frames a second written as 60 repeats every other one
+    why: the character moves in steps: velocities alternate between zero and double""")
+ANGLE_SCALED = Rule.of("""RP550 error angular-velocity-scaled
+    {array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%} left
+    over)
+    hint: use the full rotation vector: angle times axis, times fps
+    why: the network reads a character that moves at another speed than the engine's log map gives""")
+IN_DEGREES = Rule.of("""RP551 error angular-velocity-in-degrees
+    {array}: {slope:.2f} times the rotations' angular velocity in radians a second: these are degrees
+    hint: export radians a second
+    why: every joint saturates its tanh scale: the network sees signs, no speeds""")
+OTHER_FRAME = Rule.of("""RP552 error angular-velocity-in-bone-frame
+    {array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's ({parent_rest:.0%}
+    left over)
+    hint: take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])
+    why: the axis is turned by the pose: the faster a limb moves, the more wrong the network's input is""")
+OTHER_MOMENT = Rule.of("""RP553 error angular-velocity-lags
+    {array} belongs to {moment} ({rest:.2%} left over; of its own frame {parent_rest:.0%} are)
+    hint: take the central difference about the frame of the row
+    why: training reads the future and the game cannot know it, or the other way round reads stale speeds""")
+DISAGREES = Rule.of("""RP554 error angular-velocity-disagrees
+    {array} is not the rotations' angular velocity: the best reading ({moment}, {frame} frame, {slope:.2f} times) leaves
+    {rest:.0%} of it over
+    hint: export both from one animation, with one bone order
+    why: two of the network's inputs contradict each other in every frame""")
 
 UNIT_TOLERANCE = 1e-3
 """Three decimals: each number is off by up to 5e-4, a column's length by at most sqrt(3) of that."""

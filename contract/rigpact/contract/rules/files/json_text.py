@@ -10,26 +10,19 @@ from rigpact.contract.json_pointer import Token, json_containers
 from rigpact.contract.rules.family import Need, family, on_documents
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
-REPEATED_KEY = Rule.titled(
-    "RP001 error repeated-key",
-    message="the key {key!r} stands more than once in its object",
-    hint="keep one of them; a merge of two templates by text leaves both",
-    why="JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load different"
-    " numbers from the same bytes",
-)
-NON_FINITE_NUMBER = Rule.titled(
-    "RP002 error non-finite-number-in-json",
-    message="{number}{more}: JSON has no such number",
-    hint="find where the exporter divided by zero or overflowed; write the file with allow_nan=False",
-    why="Python writes and reads NaN and Infinity silently; the engine's parser refuses the whole file",
-    engine_refuses=True,
-)
-NOT_STRICT_JSON = Rule.titled(
-    "RP003 warning not-strict-json",
-    message="the text is read by lenient JSON parsers only",
-    hint="write it as UTF-8, every character whole",
-    why="UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next",
-)
+REPEATED_KEY = Rule.of("""RP001 error repeated-key
+    the key {key!r} stands more than once in its object
+    hint: keep one of them; a merge of two templates by text leaves both
+    why: JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load
+    different numbers from the same bytes""")
+NON_FINITE_NUMBER = Rule.of("""RP002 error non-finite-number-in-json refused
+    {number}{more}: JSON has no such number
+    hint: find where the exporter divided by zero or overflowed; write the file with allow_nan=False
+    why: Python writes and reads NaN and Infinity silently; the engine's parser refuses the whole file""")
+NOT_STRICT_JSON = Rule.of("""RP003 warning not-strict-json
+    the text is read by lenient JSON parsers only
+    hint: write it as UTF-8, every character whole
+    why: UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next""")
 
 
 def check_json_text(document: Document) -> Iterator[Finding]:

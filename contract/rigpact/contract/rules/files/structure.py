@@ -23,40 +23,26 @@ from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.rules.family import Need, family, on_documents
 from rigpact.contract.rules.wording import and_more, json_type, json_value
 
-WRONG_TYPE = Rule.titled(
-    "RP020 error wrong-type",
-    message="{found} where {expected} is expected{more}",
-    hint="see the schema in rigpact/contract/schemas; numbers in quotes are strings",
-    why="the engine skips a value of the wrong type, or the load fails",
-    engine_refuses=True,
-)
-MISSING_KEY = Rule.titled(
-    "RP021 error missing-key",
-    message="the key {key!r} is missing{more}",
-    hint="re-export the file; a key that is written by hand is easily misspelt",
-    why="the engine stops loading a bundle without it, and reads zeros from a clip without it",
-    engine_refuses=True,
-)
-WRONG_ROW_LENGTH = Rule.titled(
-    "RP022 error wrong-row-length",
-    message="{found} numbers where {expected} are expected{more}",
-    hint="re-export the file; ragged rows come from an interrupted or hand-edited export",
-    why="the engine fills short rows with zeros: the limb collapses for that frame and nothing says so",
-    engine_refuses=True,
-)
-VALUE_NOT_ALLOWED = Rule.titled(
-    "RP023 error value-not-allowed",
-    message="{found}, but {expected} is expected{more}",
-    hint="see the allowed values in the schema in rigpact/contract/schemas",
-    why="a value outside the format's range is clamped or ignored on one side only",
-    engine_refuses=True,
-)
-MALFORMED_ANNOTATION = Rule.titled(
-    "RP024 warning malformed-annotation",
-    message="{found} where {expected} is expected{more}; the engine does not read it",
-    hint="correct it, or leave it out",
-    why="tools that do read it fail on it, or guess",
-)
+WRONG_TYPE = Rule.of("""RP020 error wrong-type refused
+    {found} where {expected} is expected{more}
+    hint: see the schema in rigpact/contract/schemas; numbers in quotes are strings
+    why: the engine skips a value of the wrong type, or the load fails""")
+MISSING_KEY = Rule.of("""RP021 error missing-key refused
+    the key {key!r} is missing{more}
+    hint: re-export the file; a key that is written by hand is easily misspelt
+    why: the engine stops loading a bundle without it, and reads zeros from a clip without it""")
+WRONG_ROW_LENGTH = Rule.of("""RP022 error wrong-row-length refused
+    {found} numbers where {expected} are expected{more}
+    hint: re-export the file; ragged rows come from an interrupted or hand-edited export
+    why: the engine fills short rows with zeros: the limb collapses for that frame and nothing says so""")
+VALUE_NOT_ALLOWED = Rule.of("""RP023 error value-not-allowed refused
+    {found}, but {expected} is expected{more}
+    hint: see the allowed values in the schema in rigpact/contract/schemas
+    why: a value outside the format's range is clamped or ignored on one side only""")
+MALFORMED_ANNOTATION = Rule.of("""RP024 warning malformed-annotation
+    {found} where {expected} is expected{more}; the engine does not read it
+    hint: correct it, or leave it out
+    why: tools that do read it fail on it, or guess""")
 
 _UNREAD = {
     Kind.BUNDLE: (

@@ -13,69 +13,48 @@ from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.subject import Subject
 
-_MESSAGE = "found {found}, expected {expected}{advice}"
-_MISTAKES = {
-    Wrong.UNKNOWN_WORD: (
-        "RP740 error declared-word-unknown",
-        "correct the word; `rigpact show` lists the operations and their parameters",
-        "a word that names nothing is a parameter, a joint or a stage that nobody reads",
-    ),
-    Wrong.MISSING: (
-        "RP741 error declared-part-missing",
-        "say it: a contract that leaves it out can be read in several ways",
-        "the stage cannot be computed without it",
-    ),
-    Wrong.OUT_OF_ORDER: (
-        "RP742 error declared-stage-out-of-order",
-        "move the stage, or take the value of the frame before",
-        "within a frame a stage can use only the stages before it",
-    ),
-    Wrong.WIDTH: (
-        "RP743 error declared-vector-width-differs",
-        "count the numbers on both sides; a joint or a term is missing, or one too many",
-        "a runtime that goes on with it reads beyond its data, or pads with zeros",
-    ),
-    Wrong.NUMBERS: (
-        "RP744 error declared-numbers-wrong",
-        "write numbers, without quotation marks",
-        "nothing can be computed with it",
-    ),
-    Wrong.SOURCE: (
-        "RP745 error declared-source-not-read",
-        "name a file in the contract's folder, and with `at` the place inside it",
-        "the numbers that both sides share are not known",
-    ),
-    Wrong.CHOICE: (
-        "RP746 error declared-choice-unknown",
-        "take one of the words that the operation knows",
-        "no runtime knows what to do under it",
-    ),
-    Wrong.NAMED_TWICE: (
-        "RP747 error declared-name-repeated",
-        "rename one of the two",
-        "code that looks a name up gets one of them",
-    ),
-    Wrong.KIND: (
-        "RP748 error declared-kind-unfit",
-        'declare the kind of the numbers: kind = "quaternion_wxyz", "rot6d", …',
-        "an operation on rotations needs to know which numbers are one",
-    ),
+_TEXTS = {
+    Wrong.UNKNOWN_WORD: """RP740 error declared-word-unknown
+    hint: correct the word; `rigpact show` lists the operations and their parameters
+    why: a word that names nothing is a parameter, a joint or a stage that nobody reads""",
+    Wrong.MISSING: """RP741 error declared-part-missing
+    hint: say it: a contract that leaves it out can be read in several ways
+    why: the stage cannot be computed without it""",
+    Wrong.OUT_OF_ORDER: """RP742 error declared-stage-out-of-order
+    hint: move the stage, or take the value of the frame before
+    why: within a frame a stage can use only the stages before it""",
+    Wrong.WIDTH: """RP743 error declared-vector-width-differs
+    hint: count the numbers on both sides; a joint or a term is missing, or one too many
+    why: a runtime that goes on with it reads beyond its data, or pads with zeros""",
+    Wrong.NUMBERS: """RP744 error declared-numbers-wrong
+    hint: write numbers, without quotation marks
+    why: nothing can be computed with it""",
+    Wrong.SOURCE: """RP745 error declared-source-not-read
+    hint: name a file in the contract's folder, and with `at` the place inside it
+    why: the numbers that both sides share are not known""",
+    Wrong.CHOICE: """RP746 error declared-choice-unknown
+    hint: take one of the words that the operation knows
+    why: no runtime knows what to do under it""",
+    Wrong.NAMED_TWICE: """RP747 error declared-name-repeated
+    hint: rename one of the two
+    why: code that looks a name up gets one of them""",
+    Wrong.KIND: """RP748 error declared-kind-unfit
+    hint: declare the kind of the numbers: kind = "quaternion_wxyz", "rot6d", …
+    why: an operation on rotations needs to know which numbers are one""",
 }
+_MESSAGE = "\n    found {found}, expected {expected}{advice}\n"
 _RULES: Mapping[Wrong, Rule] = {
-    kind: Rule.titled(title, _MESSAGE, hint, why, engine_refuses=True) for kind, (title, hint, why) in _MISTAKES.items()
+    kind: Rule.of(text.replace("\n", f" refused{_MESSAGE}", 1)) for kind, text in _TEXTS.items()
 }
-LEFT_OPEN = Rule.titled(
-    "RP749 warning declared-convention-open",
-    message="{knob} is not declared; {assumed} is assumed, it may be {others}",
-    hint="ask the side that trained the network, and write the word here",
-    why="both sides compute something sensible, and not the same",
-)
-VECTOR_OPEN = Rule.titled(
-    "RP772 warning declared-vector-open",
-    message="{what}",
-    hint="write it, then take it out of `left_open`; a vector that comes from outside as it is needs no stages",
-    why="the file says what the network is given, and not what it is: nobody can compare what the two sides make of it",
-)
+LEFT_OPEN = Rule.of("""RP749 warning declared-convention-open
+    {knob} is not declared; {assumed} is assumed, it may be {others}
+    hint: ask the side that trained the network, and write the word here
+    why: both sides compute something sensible, and not the same""")
+VECTOR_OPEN = Rule.of("""RP772 warning declared-vector-open
+    {what}
+    hint: write it, then take it out of `left_open`; a vector that comes from outside as it is needs no stages
+    why: the file says what the network is given, and not what it is: nobody can compare what the two sides make of
+    it""")
 
 
 def check_declaration(subject: Subject) -> Iterator[Finding]:

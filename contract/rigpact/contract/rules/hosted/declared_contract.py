@@ -16,66 +16,46 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind
 from rigpact.contract.units import kind_of, numerator
 
-CONTRADICTED = Rule.titled(
-    "RP756 warning declared-profile-contradicted",
-    message="{what} is {found}, the profile {profile} says {expected}",
-    hint="correct the one that is wrong, or leave the profile out; `rigpact show PROFILE` shows it",
-    why="a reader of the profile's name builds the other side by it",
-)
-JOINTS = Rule.titled(
-    "RP757 warning declared-profile-of-other-joint-order",
-    message="{stage} has its joints as {found}, which goes {way}; the profile {profile} says {expected}, as {other} goes",
-    hint="compare both lists with the names that the network was exported with",
-    why="every joint gets the command of another one, and each command is in range",
-)
-BY_NUMBERS = Rule.titled(
-    "RP758 warning declared-order-by-numbers",
-    message="{numbers} orders by {count} numbers what {first} and {second} order by names: it is {meaning}",
-    hint="leave the numbers out and select by name: take = the name of a list",
-    why="a map of numbers does not say its direction, and its inverse looks as right",
-)
-TWO_ORDERS = Rule.titled(
-    "RP760 error declared-numbers-in-two-orders",
-    message="{numbers} has no names: by position it is used at {first} in the order {order}, at {second} in the order {other}",
-    hint="say names = the list that the numbers follow; each stage then finds its own",
-    why="at one of the two places every joint has the number of another one",
-)
-RENAMED = Rule.titled(
-    "RP761 error declared-fields-renamed-by-position",
-    message="{stage} says that its numbers are {found}, {source} gives the same names in the order {expected}",
-    hint="put a select between them, or declare the order that the numbers have",
-    why="the numbers stay where they are and get the names of others: left legs take the commands of right ones",
-)
-OTHER_NAMES = Rule.titled(
-    "RP771 warning declared-numbers-of-other-names",
-    message="{numbers} has names ({found}, …) that are not the fields of {source} ({expected}, …): {stage} takes it by position",
-    hint="write both with the same names; a suffix such as _joint is enough to keep them apart",
-    why="the names look as if they decided the order, and they do not",
-)
-ROUNDED = Rule.titled(
-    "RP759 warning declared-statistic-rounded",
-    message="the {count} numbers of {what} have at most {digits} significant digits: rounded, they are off by up to {error:.2%}",
-    hint="take them from the file that training wrote, with all digits; keep the rounded ones for people",
-    why="the network was trained with the exact numbers: every input of the engine is off by that share",
-)
-UNUSED = Rule.titled(
-    "RP762 warning declared-numbers-unused",
-    message="no stage takes {numbers} ({count} numbers)",
-    hint="name it where it is applied, or leave it out",
-    why="a statistic that is declared and not applied is one that the engine forgot as well",
-)
-IDENTITY = Rule.titled(
-    "RP763 info declared-stage-is-identity",
-    message="{stage} changes nothing: {reason}",
-    hint="leave it out; where sides read it differently, declare both readings: a table with value and wrong",
-    why="the factor, the order or the range that was meant may be missing",
-)
-TWICE = Rule.titled(
-    "RP764 warning declared-scale-applied-twice",
-    message="{stage} scales by {numbers} what {earlier} has already scaled by the same",
-    hint="keep one of the two",
-    why="the network gets every number scaled by the square of the factor of its training",
-)
+CONTRADICTED = Rule.of("""RP756 warning declared-profile-contradicted
+    {what} is {found}, the profile {profile} says {expected}
+    hint: correct the one that is wrong, or leave the profile out; `rigpact show PROFILE` shows it
+    why: a reader of the profile's name builds the other side by it""")
+JOINTS = Rule.of("""RP757 warning declared-profile-of-other-joint-order
+    {stage} has its joints as {found}, which goes {way}; the profile {profile} says {expected}, as {other} goes
+    hint: compare both lists with the names that the network was exported with
+    why: every joint gets the command of another one, and each command is in range""")
+BY_NUMBERS = Rule.of("""RP758 warning declared-order-by-numbers
+    {numbers} orders by {count} numbers what {first} and {second} order by names: it is {meaning}
+    hint: leave the numbers out and select by name: take = the name of a list
+    why: a map of numbers does not say its direction, and its inverse looks as right""")
+TWO_ORDERS = Rule.of("""RP760 error declared-numbers-in-two-orders
+    {numbers} has no names: by position it is used at {first} in the order {order}, at {second} in the order {other}
+    hint: say names = the list that the numbers follow; each stage then finds its own
+    why: at one of the two places every joint has the number of another one""")
+RENAMED = Rule.of("""RP761 error declared-fields-renamed-by-position
+    {stage} says that its numbers are {found}, {source} gives the same names in the order {expected}
+    hint: put a select between them, or declare the order that the numbers have
+    why: the numbers stay where they are and get the names of others: left legs take the commands of right ones""")
+OTHER_NAMES = Rule.of("""RP771 warning declared-numbers-of-other-names
+    {numbers} has names ({found}, …) that are not the fields of {source} ({expected}, …): {stage} takes it by position
+    hint: write both with the same names; a suffix such as _joint is enough to keep them apart
+    why: the names look as if they decided the order, and they do not""")
+ROUNDED = Rule.of("""RP759 warning declared-statistic-rounded
+    the {count} numbers of {what} have at most {digits} significant digits: rounded, they are off by up to {error:.2%}
+    hint: take them from the file that training wrote, with all digits; keep the rounded ones for people
+    why: the network was trained with the exact numbers: every input of the engine is off by that share""")
+UNUSED = Rule.of("""RP762 warning declared-numbers-unused
+    no stage takes {numbers} ({count} numbers)
+    hint: name it where it is applied, or leave it out
+    why: a statistic that is declared and not applied is one that the engine forgot as well""")
+IDENTITY = Rule.of("""RP763 info declared-stage-is-identity
+    {stage} changes nothing: {reason}
+    hint: leave it out; where sides read it differently, declare both readings: a table with value and wrong
+    why: the factor, the order or the range that was meant may be missing""")
+TWICE = Rule.of("""RP764 warning declared-scale-applied-twice
+    {stage} scales by {numbers} what {earlier} has already scaled by the same
+    hint: keep one of the two
+    why: the network gets every number scaled by the square of the factor of its training""")
 
 _KINDS = {FieldKind.QUATERNION_WXYZ: "wxyz", FieldKind.QUATERNION_XYZW: "xyzw"}
 _WAYS = {"breadth_first": "level by level", "depth_first": "limb by limb"}

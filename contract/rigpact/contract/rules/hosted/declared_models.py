@@ -23,36 +23,26 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import NetworkBinding
 
-TWO_NORMALISERS = Rule.titled(
-    "RP765 warning model-normaliser-outside-and-inside",
-    message="{stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})",
-    hint="leave the stage out, or export the network without its normaliser",
-    why="normalised twice, every input is near 0: the network stands still or answers to noise",
-)
-NO_NORMALISER = Rule.titled(
-    "RP766 warning model-normaliser-nowhere",
-    message="{numbers} holds {count} numbers, as many as {vector}: no stage applies it, nor does the model",
-    hint="normalise before the network with it, or export the network with its normaliser",
-    why="the network gets numbers of another size than it was trained with",
-)
-SCALED_INSIDE = Rule.titled(
-    "RP767 warning model-scale-outside-and-inside",
-    message="{stage} multiplies by {numbers}, and the model does it again at {tensor} ({operators})",
-    hint="keep one of the two: ask whether the exporter put the factor into the graph",
-    why="the network's input or answer is scaled by the square of the factor",
-)
-DIFFERS = Rule.titled(
-    "RP768 warning model-metadata-differs",
-    message="{key} in the model's metadata: {found}; the contract has {expected}",
-    hint="ask the side that trained which one the network was trained with; correct the other",
-    why="the exporter wrote the numbers of the training; the contract has those of the engine",
-)
-ROUNDED = Rule.titled(
-    "RP769 info model-metadata-has-more-digits",
-    message="{what} is rounded: {declared:g} for {found:g} at {address}, {error:.1%} off ({count} such numbers)",
-    hint="take the numbers that training computed with, not those that an exporter printed",
-    why="the network was trained with the exact factor: every command is off by that share",
-)
+TWO_NORMALISERS = Rule.of("""RP765 warning model-normaliser-outside-and-inside
+    {stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})
+    hint: leave the stage out, or export the network without its normaliser
+    why: normalised twice, every input is near 0: the network stands still or answers to noise""")
+NO_NORMALISER = Rule.of("""RP766 warning model-normaliser-nowhere
+    {numbers} holds {count} numbers, as many as {vector}: no stage applies it, nor does the model
+    hint: normalise before the network with it, or export the network with its normaliser
+    why: the network gets numbers of another size than it was trained with""")
+SCALED_INSIDE = Rule.of("""RP767 warning model-scale-outside-and-inside
+    {stage} multiplies by {numbers}, and the model does it again at {tensor} ({operators})
+    hint: keep one of the two: ask whether the exporter put the factor into the graph
+    why: the network's input or answer is scaled by the square of the factor""")
+DIFFERS = Rule.of("""RP768 warning model-metadata-differs
+    {key} in the model's metadata: {found}; the contract has {expected}
+    hint: ask the side that trained which one the network was trained with; correct the other
+    why: the exporter wrote the numbers of the training; the contract has those of the engine""")
+ROUNDED = Rule.of("""RP769 info model-metadata-has-more-digits
+    {what} is rounded: {declared:g} for {found:g} at {address}, {error:.1%} off ({count} such numbers)
+    hint: take the numbers that training computed with, not those that an exporter printed
+    why: the network was trained with the exact factor: every command is off by that share""")
 
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""

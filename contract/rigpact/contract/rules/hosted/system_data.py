@@ -24,72 +24,50 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.system import System
 
-NOT_FINITE = Rule.titled(
-    "RP720 error system-value-not-finite",
-    message="{vector}: {address} is {value} in row {row} ({count} such values)",
-    hint="find where it is born; rigpact explain names the first stage",
-    why="one such value spreads through the whole pose, and ends a training",
-)
-OUT_OF_RANGE = Rule.titled(
-    "RP721 error system-value-out-of-range",
-    message="{vector}: {address} is {value:g} in row {row}, declared are {low} to {high} ({count} such values)",
-    hint="another unit, or another field's number?",
-    why="the network never saw such a value; its answer to it means nothing",
-)
-QUATERNION_NOT_UNIT = Rule.titled(
-    "RP722 error system-quaternion-not-unit",
-    message="{vector}: {field} has length {length:.4g} in row {row} ({count} such quaternions)",
-    hint="normalise; a length of 0 is a packet that was never filled",
-    why="rotating by it scales, and composing it scales more with each bone",
-)
-DIRECTION_NOT_UNIT = Rule.titled(
-    "RP723 error system-direction-not-unit",
-    message="{vector}: {field} has length {length:.4g} in row {row} ({count} such directions)",
-    hint="normalise, or give the default direction where nothing was hit",
-    why="the network reads its length as part of the slope",
-)
-FLAG_IN_BETWEEN = Rule.titled(
-    "RP724 error system-flag-neither-0-nor-1",
-    message="{vector}: the flag {field} is {value:g} in row {row} ({count} such values)",
-    hint="write 0 or 1; anything between belongs to another field",
-    why="a mask of it weighs losses and targets by a number that nobody chose",
-)
-DEAD_COLUMNS = Rule.titled(
-    "RP725 info system-columns-dead",
-    message="{vector}: {count} of {width} numbers never change in {rows} rows: {fields}",
-    hint="were they filled at all? compare the sender's byte count with 4 bytes a float",
-    why="weights of a constant input stay as they were drawn: the first other value gives noise",
-)
-ALL_ZERO = Rule.titled(
-    "RP726 error system-vector-tail-zero",
-    message="{vector}: everything from number {start} ({address}) to the end is 0 in all {rows} rows",
-    hint="a copy by numbers instead of bytes? 63 floats are 252 bytes",
-    why="flags of 0 mask the loss: training converges at once and has learned nothing",
-)
-ONE_POSE = Rule.titled(
-    "RP727 error system-data-set-is-one-pose",
-    message="{vector}: {unique} different rows in {rows}",
-    hint="record motion; augmentation noise does not make poses",
-    why="a constant answers every row, so any loss on it is meaningless",
-)
-DATA_CONTRADICTS = Rule.titled(
-    "RP728 error system-data-contradicts-rig",
-    message="{found}, expected {expected}: {consequence}",
-    hint="compare the exporter's geometry with the contract's constants, one row by hand",
-    why="the loss teaches another geometry than the rig has",
-)
-OTHER_SYSTEM = Rule.titled(
-    "RP729 error system-of-recording-differs",
-    message="recorded as {found}, the contract is of {expected}",
-    hint="check it with its own contract",
-    why="stages of equal names mean other things",
-)
-OTHER_CONTRACT = Rule.titled(
-    "RP730 warning system-contract-of-recording-differs",
-    message="recorded under the contract {found}, this one is {expected}",
-    hint="record again under the contract that ships",
-    why="conventions or constants may have changed between the two",
-)
+NOT_FINITE = Rule.of("""RP720 error system-value-not-finite
+    {vector}: {address} is {value} in row {row} ({count} such values)
+    hint: find where it is born; rigpact explain names the first stage
+    why: one such value spreads through the whole pose, and ends a training""")
+OUT_OF_RANGE = Rule.of("""RP721 error system-value-out-of-range
+    {vector}: {address} is {value:g} in row {row}, declared are {low} to {high} ({count} such values)
+    hint: another unit, or another field's number?
+    why: the network never saw such a value; its answer to it means nothing""")
+QUATERNION_NOT_UNIT = Rule.of("""RP722 error system-quaternion-not-unit
+    {vector}: {field} has length {length:.4g} in row {row} ({count} such quaternions)
+    hint: normalise; a length of 0 is a packet that was never filled
+    why: rotating by it scales, and composing it scales more with each bone""")
+DIRECTION_NOT_UNIT = Rule.of("""RP723 error system-direction-not-unit
+    {vector}: {field} has length {length:.4g} in row {row} ({count} such directions)
+    hint: normalise, or give the default direction where nothing was hit
+    why: the network reads its length as part of the slope""")
+FLAG_IN_BETWEEN = Rule.of("""RP724 error system-flag-neither-0-nor-1
+    {vector}: the flag {field} is {value:g} in row {row} ({count} such values)
+    hint: write 0 or 1; anything between belongs to another field
+    why: a mask of it weighs losses and targets by a number that nobody chose""")
+DEAD_COLUMNS = Rule.of("""RP725 info system-columns-dead
+    {vector}: {count} of {width} numbers never change in {rows} rows: {fields}
+    hint: were they filled at all? compare the sender's byte count with 4 bytes a float
+    why: weights of a constant input stay as they were drawn: the first other value gives noise""")
+ALL_ZERO = Rule.of("""RP726 error system-vector-tail-zero
+    {vector}: everything from number {start} ({address}) to the end is 0 in all {rows} rows
+    hint: a copy by numbers instead of bytes? 63 floats are 252 bytes
+    why: flags of 0 mask the loss: training converges at once and has learned nothing""")
+ONE_POSE = Rule.of("""RP727 error system-data-set-is-one-pose
+    {vector}: {unique} different rows in {rows}
+    hint: record motion; augmentation noise does not make poses
+    why: a constant answers every row, so any loss on it is meaningless""")
+DATA_CONTRADICTS = Rule.of("""RP728 error system-data-contradicts-rig
+    {found}, expected {expected}: {consequence}
+    hint: compare the exporter's geometry with the contract's constants, one row by hand
+    why: the loss teaches another geometry than the rig has""")
+OTHER_SYSTEM = Rule.of("""RP729 error system-of-recording-differs
+    recorded as {found}, the contract is of {expected}
+    hint: check it with its own contract
+    why: stages of equal names mean other things""")
+OTHER_CONTRACT = Rule.of("""RP730 warning system-contract-of-recording-differs
+    recorded under the contract {found}, this one is {expected}
+    hint: record again under the contract that ships
+    why: conventions or constants may have changed between the two""")
 
 UNIT_WITHIN = 1e-3
 """Six printed digits of four numbers, composed a few times, stay far below this; a quaternion of another order does not."""

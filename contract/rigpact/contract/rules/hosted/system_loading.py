@@ -17,83 +17,50 @@ from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
 from rigpact.contract.systems.system import System
 
-UNKNOWN_SYSTEM = Rule.titled(
-    "RP700 error system-unknown",
-    message="{name!r} is not a system that rigpact hosts (it hosts {known})",
-    hint="correct the name; `rigpact show` lists them",
-    why="without its definition nothing can be said about any number in the file",
-    engine_refuses=True,
-)
-HASH_OF_OTHER_FIELDS = Rule.titled(
-    "RP701 error system-hash-of-other-fields",
-    message="{vector}: the layout hash {found} is not that of the fields beside it ({expected})",
-    hint="export the file anew; the hash is not for editing by hand",
-    why="one of the two is stale: an engine that trusts the hash would not notice that a field moved",
-    engine_refuses=True,
-)
-FIELD_DIFFERS = Rule.titled(
-    "RP702 error system-field-moved",
-    message="{vector}: {width} numbers as expected, but number {start} begins {found}, expected {expected}",
-    hint="rename or reorder on the side that exports; the definition's order is shown by rigpact show NAME",
-    why="equal size, different meaning: every size check passes and the character takes one number for another",
-    engine_refuses=True,
-)
-WIDTH_DIFFERS = Rule.titled(
-    "RP703 error system-width-differs",
-    message="{vector}: {found} numbers, expected {expected}; the first difference is number {start}: {what}",
-    hint="export with the layout of this version of the system",
-    why="a datagram or a tensor of another size is cut or padded somewhere on its way",
-    engine_refuses=True,
-)
-FIELDS_OVERLAP = Rule.titled(
-    "RP704 error system-fields-overlap",
-    message="{vector}: {second} begins at {start}, inside {first}, which ends at {stop}",
-    hint="give every field its own numbers",
-    why="writing one field changes the other",
-    engine_refuses=True,
-)
-FIELDS_GAP = Rule.titled(
-    "RP705 error system-fields-gap",
-    message="{vector}: nothing is said about the numbers {stop} to {start}, before {second}",
-    hint="declare them, or move the field",
-    why="a parser that adds up sizes instead of reading starts is off by as many from here on",
-    engine_refuses=True,
-)
-REPEATED_NAME = Rule.titled(
-    "RP706 error system-field-name-repeated",
-    message="{vector}: two fields are called {name}",
-    hint="rename one",
-    why="code that looks a field up by its name gets one of the two",
-    engine_refuses=True,
-)
-VECTOR_MISSING = Rule.titled(
-    "RP707 error system-vector-missing",
-    message="the vector {vector} ({width} numbers) is not declared",
-    hint="export every vector that rigpact show NAME lists",
-    why="an undeclared convention cannot be compared: a change of it would go unseen",
-    engine_refuses=True,
-)
-UNKNOWN_KNOB = Rule.titled(
-    "RP709 error system-knob-unknown",
-    message="{knob!r} is not a convention of this system (it has {known})",
-    hint="correct the name; rigpact show NAME lists the knobs",
-    why="the convention that was meant keeps its default silently",
-    engine_refuses=True,
-)
-UNKNOWN_VALUE = Rule.titled(
-    "RP710 error system-knob-value-unknown",
-    message="{knob} is {value!r}, not one of {known}",
-    hint="correct the value; rigpact show NAME lists them",
-    why="no runtime knows what to do under it",
-    engine_refuses=True,
-)
-CONSTANT_WRONG = Rule.titled(
-    "RP711 error system-constant-wrong",
-    message="{found}, expected {expected}: {consequence}",
-    hint="export the constants of the rig that the network was trained with",
-    why="skeleton, limits and calibration enter every frame; both sides must have the same numbers",
-    engine_refuses=True,
-)
+UNKNOWN_SYSTEM = Rule.of("""RP700 error system-unknown refused
+    {name!r} is not a system that rigpact hosts (it hosts {known})
+    hint: correct the name; `rigpact show` lists them
+    why: without its definition nothing can be said about any number in the file""")
+HASH_OF_OTHER_FIELDS = Rule.of("""RP701 error system-hash-of-other-fields refused
+    {vector}: the layout hash {found} is not that of the fields beside it ({expected})
+    hint: export the file anew; the hash is not for editing by hand
+    why: one of the two is stale: an engine that trusts the hash would not notice that a field moved""")
+FIELD_DIFFERS = Rule.of("""RP702 error system-field-moved refused
+    {vector}: {width} numbers as expected, but number {start} begins {found}, expected {expected}
+    hint: rename or reorder on the side that exports; the definition's order is shown by rigpact show NAME
+    why: equal size, different meaning: every size check passes and the character takes one number for another""")
+WIDTH_DIFFERS = Rule.of("""RP703 error system-width-differs refused
+    {vector}: {found} numbers, expected {expected}; the first difference is number {start}: {what}
+    hint: export with the layout of this version of the system
+    why: a datagram or a tensor of another size is cut or padded somewhere on its way""")
+FIELDS_OVERLAP = Rule.of("""RP704 error system-fields-overlap refused
+    {vector}: {second} begins at {start}, inside {first}, which ends at {stop}
+    hint: give every field its own numbers
+    why: writing one field changes the other""")
+FIELDS_GAP = Rule.of("""RP705 error system-fields-gap refused
+    {vector}: nothing is said about the numbers {stop} to {start}, before {second}
+    hint: declare them, or move the field
+    why: a parser that adds up sizes instead of reading starts is off by as many from here on""")
+REPEATED_NAME = Rule.of("""RP706 error system-field-name-repeated refused
+    {vector}: two fields are called {name}
+    hint: rename one
+    why: code that looks a field up by its name gets one of the two""")
+VECTOR_MISSING = Rule.of("""RP707 error system-vector-missing refused
+    the vector {vector} ({width} numbers) is not declared
+    hint: export every vector that rigpact show NAME lists
+    why: an undeclared convention cannot be compared: a change of it would go unseen""")
+UNKNOWN_KNOB = Rule.of("""RP709 error system-knob-unknown refused
+    {knob!r} is not a convention of this system (it has {known})
+    hint: correct the name; rigpact show NAME lists the knobs
+    why: the convention that was meant keeps its default silently""")
+UNKNOWN_VALUE = Rule.of("""RP710 error system-knob-value-unknown refused
+    {knob} is {value!r}, not one of {known}
+    hint: correct the value; rigpact show NAME lists them
+    why: no runtime knows what to do under it""")
+CONSTANT_WRONG = Rule.of("""RP711 error system-constant-wrong refused
+    {found}, expected {expected}: {consequence}
+    hint: export the constants of the rig that the network was trained with
+    why: skeleton, limits and calibration enter every frame; both sides must have the same numbers""")
 
 
 def check_loading(subject: Subject) -> Iterator[Finding]:

@@ -20,61 +20,44 @@ from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import System
 
-UNKNOWN_VECTOR = Rule.titled(
-    "RP708 warning system-vector-unknown",
-    message="the vector {vector} is not one of this system ({known})",
-    hint="correct the name, or leave it out",
-    why="nobody reads it; the vector that was meant stays undeclared",
-)
-RATE_DIFFERS = Rule.titled(
-    "RP712 warning system-rate-differs",
-    message="{found:g} frames a second, the system's are {expected:g}",
-    hint="resample, or say why the rate is another one",
-    why="velocities and windows are learned for one rate",
-)
-MODEL_TENSORS = Rule.titled(
-    "RP713 error system-model-tensor-count",
-    message="the model has {found} {what} ({names}), expected {expected}: {wanted}",
-    hint="export the network with the inputs and outputs of the contract, in their order, or bind them by name in [networks]:"
-    " what no answer needs may be left out",
-    why="a runtime binds by position and takes one for another",
-)
-MODEL_WIDTH = Rule.titled(
-    "RP714 error system-model-width",
-    message="the model's {what} {name!r} is {found} wide, {vector} has {expected} numbers",
-    hint="export the network that was trained under this contract",
-    why="the runtime stops, pads or cuts",
-)
-MODEL_TYPE = Rule.titled(
-    "RP715 error system-model-type",
-    message="the model's {what} {name!r} is {found}, expected float32",
-    hint="convert before the export: model.float()",
-    why="vectors are float32 between stages",
-)
-MODEL_FIXED_AXIS = Rule.titled(
-    "RP716 warning system-model-axis-fixed",
-    message="the model's {what} {name!r} takes exactly {size} {axis}",
-    hint="export with that axis dynamic, and test at another length than the traced one",
-    why="it runs at the length it was traced at and fails in the field at any other",
-)
-MODEL_REFUSED = Rule.titled(
-    "RP717 error system-model-refused",
-    message="onnxruntime does not load the model: {reason}",
-    hint="export it again with an opset that the runtime has",
-    why="the character does not start",
-)
-MODEL_PARAMETERS = Rule.titled(
-    "RP956 error system-model-parameters",
-    message="the model has {found} parameters, the network of this contract {expected}",
-    hint="export the network of the contract; of a network of your own, write its number of parameters under constants",
-    why="another network with the same inputs and outputs loads, and answers what nobody trained",
-)
-MODEL_ACTIVATIONS = Rule.titled(
-    "RP957 error system-model-activations",
-    message="the model has {found} between its layers, the network of this contract {expected}",
-    hint="export the network of the contract; of a network of your own, write its functions as activations under constants",
-    why="the same weights with another function between the layers load, and every answer is another one",
-)
+UNKNOWN_VECTOR = Rule.of("""RP708 warning system-vector-unknown
+    the vector {vector} is not one of this system ({known})
+    hint: correct the name, or leave it out
+    why: nobody reads it; the vector that was meant stays undeclared""")
+RATE_DIFFERS = Rule.of("""RP712 warning system-rate-differs
+    {found:g} frames a second, the system's are {expected:g}
+    hint: resample, or say why the rate is another one
+    why: velocities and windows are learned for one rate""")
+MODEL_TENSORS = Rule.of("""RP713 error system-model-tensor-count
+    the model has {found} {what} ({names}), expected {expected}: {wanted}
+    hint: export the network with the inputs and outputs of the contract, in their order, or bind them by name in
+    [networks]: what no answer needs may be left out
+    why: a runtime binds by position and takes one for another""")
+MODEL_WIDTH = Rule.of("""RP714 error system-model-width
+    the model's {what} {name!r} is {found} wide, {vector} has {expected} numbers
+    hint: export the network that was trained under this contract
+    why: the runtime stops, pads or cuts""")
+MODEL_TYPE = Rule.of("""RP715 error system-model-type
+    the model's {what} {name!r} is {found}, expected float32
+    hint: convert before the export: model.float()
+    why: vectors are float32 between stages""")
+MODEL_FIXED_AXIS = Rule.of("""RP716 warning system-model-axis-fixed
+    the model's {what} {name!r} takes exactly {size} {axis}
+    hint: export with that axis dynamic, and test at another length than the traced one
+    why: it runs at the length it was traced at and fails in the field at any other""")
+MODEL_REFUSED = Rule.of("""RP717 error system-model-refused
+    onnxruntime does not load the model: {reason}
+    hint: export it again with an opset that the runtime has
+    why: the character does not start""")
+MODEL_PARAMETERS = Rule.of("""RP956 error system-model-parameters
+    the model has {found} parameters, the network of this contract {expected}
+    hint: export the network of the contract; of a network of your own, write its number of parameters under constants
+    why: another network with the same inputs and outputs loads, and answers what nobody trained""")
+MODEL_ACTIVATIONS = Rule.of("""RP957 error system-model-activations
+    the model has {found} between its layers, the network of this contract {expected}
+    hint: export the network of the contract; of a network of your own, write its functions as activations under
+    constants
+    why: the same weights with another function between the layers load, and every answer is another one""")
 
 ACTIVATIONS = frozenset({
     "Relu", "LeakyRelu", "PRelu", "Elu", "Selu", "Celu", "Gelu", "Tanh", "Sigmoid", "Softplus", "Softsign", "HardSigmoid",

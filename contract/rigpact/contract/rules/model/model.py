@@ -16,97 +16,68 @@ from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import BundleView, history_length, need
 from rigpact.contract.rules.wording import listed
 
-INPUT_COUNT_DIFFERS = Rule.titled(
-    "RP400 error model-input-count-differs",
-    message="the model has {found} inputs ({names}), the engine binds exactly 5",
-    hint="export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network does not"
-    " use",
-    why="the engine refuses the model: the character does not move",
-)
-INPUT_NAME_DIFFERS = Rule.titled(
-    "RP401 warning model-input-name-differs",
-    message="input {index} is called {found!r}, {expected!r} is bound there",
-    hint="give the inputs the exporter's names, so that their order can be checked",
-    why="the engine binds by position: with other names nobody can see that two inputs have changed places",
-)
-INPUTS_OUT_OF_ORDER = Rule.titled(
-    "RP402 error model-inputs-out-of-order",
-    message="the inputs are {found}, the engine binds {expected} by position",
-    hint="export them in this order; the names do not help the engine",
-    why="each vector is padded or cut to the width of the wrong input, silently: the pose is noise",
-)
-INPUT_WIDTH_DIFFERS = Rule.titled(
-    "RP403 error model-input-width-differs",
-    message="input {index} ({name}) is {found} wide, the bundle says {expected}: the engine would {action}",
-    hint="model and bundle come from two exports; export both again",
-    why="the engine pads with zeros or cuts to the model's width silently",
-)
-INPUT_DTYPE_DIFFERS = Rule.titled(
-    "RP404 error model-input-dtype-differs",
-    message="input {index} ({name}) takes {found}, the engine binds float32",
-    hint="export in float32; convert half-precision weights inside the graph",
-    why="the engine hands over the bytes of float32 numbers",
-)
-INPUT_RANK_DIFFERS = Rule.titled(
-    "RP405 error model-input-rank-differs",
-    message="input {index} ({name}) has the shape {shape}, the engine binds [1, width]",
-    hint="move reshapes for time or bones into the graph",
-    why="the engine sets the input's shape to [1, width] and the run fails",
-)
-INPUT_BATCH_FIXED = Rule.titled(
-    "RP406 error model-batch-not-one",
-    message="input {index} ({name}) has a fixed batch of {found}, the engine binds 1",
-    hint="export with batch 1 or with a dynamic batch axis",
-    why="the engine sets the input's shape to [1, width] and the run fails",
-)
-INPUT_WIDTH_DYNAMIC = Rule.titled(
-    "RP407 warning model-input-width-dynamic",
-    message="the width of input {index} ({name}) is dynamic ({shape})",
-    hint="only the batch axis should be dynamic; fix the width when exporting",
-    why="a bundle of another character binds without complaint and fails, or runs, inside the graph",
-)
-HISTORY_WIDTH_NOT_WHOLE = Rule.titled(
-    "RP408 error model-history-not-whole-frames",
-    message="input {index} ({name}) is {found} wide, which is not a multiple of {frame} (6 numbers of {bones} bones)",
-    hint="export the model for the skeleton of the bundle",
-    why="without a declared length the engine divides the model's width by that of a frame: the rest is cut off",
-)
-INPUTS_INTERCHANGEABLE = Rule.titled(
-    "RP409 warning model-inputs-interchangeable",
-    message="{pairs}: {accepted} of the 120 input orders pass a check of byte sizes",
-    hint="name a prediction or an engine's recording beside the model: `rigpact check` finds the order; or export other widths",
-    why="the engine binds by position and compares at most byte sizes: two inputs that change places go unnoticed",
-)
-OUTPUT_MISSING = Rule.titled(
-    "RP410 error model-output-missing",
-    message="the model has no output",
-    hint="export with the output motion_pred",
-    why="the engine has nothing to read the pose from",
-)
-OUTPUT_WIDTH_DIFFERS = Rule.titled(
-    "RP411 error model-output-width-differs",
-    message="output 0 ({name}) is {found} wide, the bundle says {expected}",
-    hint="model and bundle come from two exports; export both again",
-    why="the engine only warns and goes on: bones read their neighbours' numbers, or none",
-)
-OUTPUT_WIDTH_DYNAMIC = Rule.titled(
-    "RP412 error model-output-width-dynamic",
-    message="output 0 ({name}) has the shape {shape}: its width is not static",
-    hint="only the batch axis may be dynamic; avoid reshapes to -1 before the output",
-    why="the engine allocates the output before it runs and refuses a shape it does not know",
-)
-OUTPUT_DTYPE_DIFFERS = Rule.titled(
-    "RP413 error model-output-dtype-differs",
-    message="output 0 ({name}) gives {found}, the engine reads float32",
-    hint="cast the output to float32 inside the graph",
-    why="the engine reads the bytes as float32 numbers",
-)
-SEVERAL_OUTPUTS = Rule.titled(
-    "RP414 info model-several-outputs",
-    message="the model has {found} outputs ({names}); the engine uses the first",
-    hint="make sure that the first is the motion, or export it alone",
-    why="an exporter that lists an auxiliary output first makes the engine play that",
-)
+INPUT_COUNT_DIFFERS = Rule.of("""RP400 error model-input-count-differs
+    the model has {found} inputs ({names}), the engine binds exactly 5
+    hint: export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network
+    does not use
+    why: the engine refuses the model: the character does not move""")
+INPUT_NAME_DIFFERS = Rule.of("""RP401 warning model-input-name-differs
+    input {index} is called {found!r}, {expected!r} is bound there
+    hint: give the inputs the exporter's names, so that their order can be checked
+    why: the engine binds by position: with other names nobody can see that two inputs have changed places""")
+INPUTS_OUT_OF_ORDER = Rule.of("""RP402 error model-inputs-out-of-order
+    the inputs are {found}, the engine binds {expected} by position
+    hint: export them in this order; the names do not help the engine
+    why: each vector is padded or cut to the width of the wrong input, silently: the pose is noise""")
+INPUT_WIDTH_DIFFERS = Rule.of("""RP403 error model-input-width-differs
+    input {index} ({name}) is {found} wide, the bundle says {expected}: the engine would {action}
+    hint: model and bundle come from two exports; export both again
+    why: the engine pads with zeros or cuts to the model's width silently""")
+INPUT_DTYPE_DIFFERS = Rule.of("""RP404 error model-input-dtype-differs
+    input {index} ({name}) takes {found}, the engine binds float32
+    hint: export in float32; convert half-precision weights inside the graph
+    why: the engine hands over the bytes of float32 numbers""")
+INPUT_RANK_DIFFERS = Rule.of("""RP405 error model-input-rank-differs
+    input {index} ({name}) has the shape {shape}, the engine binds [1, width]
+    hint: move reshapes for time or bones into the graph
+    why: the engine sets the input's shape to [1, width] and the run fails""")
+INPUT_BATCH_FIXED = Rule.of("""RP406 error model-batch-not-one
+    input {index} ({name}) has a fixed batch of {found}, the engine binds 1
+    hint: export with batch 1 or with a dynamic batch axis
+    why: the engine sets the input's shape to [1, width] and the run fails""")
+INPUT_WIDTH_DYNAMIC = Rule.of("""RP407 warning model-input-width-dynamic
+    the width of input {index} ({name}) is dynamic ({shape})
+    hint: only the batch axis should be dynamic; fix the width when exporting
+    why: a bundle of another character binds without complaint and fails, or runs, inside the graph""")
+HISTORY_WIDTH_NOT_WHOLE = Rule.of("""RP408 error model-history-not-whole-frames
+    input {index} ({name}) is {found} wide, which is not a multiple of {frame} (6 numbers of {bones} bones)
+    hint: export the model for the skeleton of the bundle
+    why: without a declared length the engine divides the model's width by that of a frame: the rest is cut off""")
+INPUTS_INTERCHANGEABLE = Rule.of("""RP409 warning model-inputs-interchangeable
+    {pairs}: {accepted} of the 120 input orders pass a check of byte sizes
+    hint: name a prediction or an engine's recording beside the model: `rigpact check` finds the order; or export other
+    widths
+    why: the engine binds by position and compares at most byte sizes: two inputs that change places go unnoticed""")
+OUTPUT_MISSING = Rule.of("""RP410 error model-output-missing
+    the model has no output
+    hint: export with the output motion_pred
+    why: the engine has nothing to read the pose from""")
+OUTPUT_WIDTH_DIFFERS = Rule.of("""RP411 error model-output-width-differs
+    output 0 ({name}) is {found} wide, the bundle says {expected}
+    hint: model and bundle come from two exports; export both again
+    why: the engine only warns and goes on: bones read their neighbours' numbers, or none""")
+OUTPUT_WIDTH_DYNAMIC = Rule.of("""RP412 error model-output-width-dynamic
+    output 0 ({name}) has the shape {shape}: its width is not static
+    hint: only the batch axis may be dynamic; avoid reshapes to -1 before the output
+    why: the engine allocates the output before it runs and refuses a shape it does not know""")
+OUTPUT_DTYPE_DIFFERS = Rule.of("""RP413 error model-output-dtype-differs
+    output 0 ({name}) gives {found}, the engine reads float32
+    hint: cast the output to float32 inside the graph
+    why: the engine reads the bytes as float32 numbers""")
+SEVERAL_OUTPUTS = Rule.of("""RP414 info model-several-outputs
+    the model has {found} outputs ({names}); the engine uses the first
+    hint: make sure that the first is the motion, or export it alone
+    why: an exporter that lists an auxiliary output first makes the engine play that""")
 
 _RANK = 2
 

@@ -16,103 +16,72 @@ from rigpact.contract.rules.wording import first_in
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
 """onnxruntime promises opset 7 and later; 18 is what the contract's exporter writes and the deployed engine runs."""
 
-MODEL_NOT_LOADABLE = Rule.titled(
-    "RP420 error model-not-loadable",
-    message="onnxruntime does not load the model: {reason}",
-    hint="the findings beside this one may say why; else export again and look at the exporter's warnings",
-    why="the engine's runtime is onnxruntime too: the character does not move",
-)
-OPSET_TOO_OLD = Rule.titled(
-    "RP421 error model-opset-too-old",
-    message="operator set {found}: onnxruntime promises {limit} and later",
-    hint="export again with opset 18, or convert with onnx.version_converter",
-    why="operators changed their meaning since; the same model may give other numbers tomorrow",
-)
-OPSET_TOO_NEW = Rule.titled(
-    "RP422 warning model-opset-too-new",
-    message="operator set {found}: the contract's exporter writes {limit}",
-    hint="export with opset_version=18",
-    why="an engine ships an older onnxruntime than the desk has: the import works here and fails there",
-)
-OPSET_NOT_THE_CONTRACTS = Rule.titled(
-    "RP450 warning model-opset-below-contract",
-    message="operator set {found}: the contract's exporter writes {limit}",
-    hint="export with opset_version=18; a converter or an old script wrote this file",
-    why="the model did not come from the contract's exporter: nobody checked its clamps, names and order, and operators changed"
-    " their meaning in between",
-)
-OPSET_MISSING = Rule.titled(
-    "RP423 error model-opset-missing",
-    message="the model declares no version of the standard operator set",
-    hint="export again; a converter or a hand edit lost opset_import",
-    why="no runtime knows what its operators mean",
-)
-BATCH_AXES_DIFFER = Rule.titled(
-    "RP424 warning model-batch-axes-differ",
-    message="the inputs' batch axes are not the same: {found}",
-    hint="give all five inputs one batch axis: 1, or one symbol",
-    why="it runs with one row; with two, rows of one input meet the single row of another, or the run fails",
-)
-INPUT_UNUSED = Rule.titled(
-    "RP425 error model-input-unused",
-    message="input {index} ({name}) does not reach the output{how}",
-    hint="look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()",
-    why="the character ignores these inputs: the player's command, its feet or its past",
-)
-TRAINING_MODE = Rule.titled(
-    "RP426 error model-in-training-mode",
-    message="{op} is exported in training mode",
-    hint="call model.eval() before exporting",
-    why="dropout makes every frame random, batch normalisation makes it depend on itself: the pose jitters",
-)
-RANDOM_NODE = Rule.titled(
-    "RP428 error model-draws-random-numbers",
-    message="{op} draws random numbers{more}",
-    hint="call model.eval() before exporting; take sampling out of forward()",
-    why="the same inputs give another pose each time: nothing can be reproduced or compared",
-)
-INPUT_CLAMPED = Rule.titled(
-    "RP430 info model-input-clamped",
-    message="{name} is clamped to [{low:g}, {high:g}] inside the graph",
-    hint="fine if training clamps as well; otherwise values outside are clipped silently",
-    why="a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them cut",
-)
-CLAMP_EMPTY = Rule.titled(
-    "RP431 error model-clamp-empty",
-    message="Clip from {low:g} to {high:g}: the lower bound is not below the upper",
-    hint="the bounds are swapped, or both were exported as one constant",
-    why="every number becomes the same: the input no longer matters",
-)
-DOUBLE_PRECISION = Rule.titled(
-    "RP432 warning model-double-precision",
-    message="float64 inside the graph: {what}{more}",
-    hint="cast the parameters to float32 before exporting; a Python float or numpy scalar often brings it in",
-    why="slow on a CPU and refused by GPU runtimes, which then fall back or fail in the build",
-)
-HALF_PRECISION = Rule.titled(
-    "RP433 warning model-half-precision",
-    message="{dtype} inside the graph: {what}{more}",
-    hint="export in float32, or record the reference with the same precision",
-    why="three decimal digits: poses shimmer, and no comparison with the training side can hold its tolerances",
-)
-QUANTISED = Rule.titled(
-    "RP434 warning model-quantised",
-    message="{op} works on 8-bit numbers{more}",
-    hint="compare the quantised model with the original before shipping; export in float32 for parity",
-    why="rounding of a percent: the pose differs from training's, frame after frame in free-run",
-)
-FOREIGN_OPERATOR = Rule.titled(
-    "RP435 warning model-operator-not-standard",
-    message="{op} is of the domain {domain}, not of the ONNX standard{more}",
-    hint="export with standard operators; do not save a model that a runtime has optimised",
-    why="the runtime of the desk may have it, that of the engine or console has not",
-)
-FLOW_CONTROL = Rule.titled(
-    "RP445 warning model-has-branches-or-loops",
-    message="{op} chooses or repeats at run time{more}",
-    hint="write it as tensor operations, or fix the choice before exporting",
-    why="GPU runtimes refuse it, and the time of a frame depends on its input",
-)
+MODEL_NOT_LOADABLE = Rule.of("""RP420 error model-not-loadable
+    onnxruntime does not load the model: {reason}
+    hint: the findings beside this one may say why; else export again and look at the exporter's warnings
+    why: the engine's runtime is onnxruntime too: the character does not move""")
+OPSET_TOO_OLD = Rule.of("""RP421 error model-opset-too-old
+    operator set {found}: onnxruntime promises {limit} and later
+    hint: export again with opset 18, or convert with onnx.version_converter
+    why: operators changed their meaning since; the same model may give other numbers tomorrow""")
+OPSET_TOO_NEW = Rule.of("""RP422 warning model-opset-too-new
+    operator set {found}: the contract's exporter writes {limit}
+    hint: export with opset_version=18
+    why: an engine ships an older onnxruntime than the desk has: the import works here and fails there""")
+OPSET_NOT_THE_CONTRACTS = Rule.of("""RP450 warning model-opset-below-contract
+    operator set {found}: the contract's exporter writes {limit}
+    hint: export with opset_version=18; a converter or an old script wrote this file
+    why: the model did not come from the contract's exporter: nobody checked its clamps, names and order, and operators
+    changed their meaning in between""")
+OPSET_MISSING = Rule.of("""RP423 error model-opset-missing
+    the model declares no version of the standard operator set
+    hint: export again; a converter or a hand edit lost opset_import
+    why: no runtime knows what its operators mean""")
+BATCH_AXES_DIFFER = Rule.of("""RP424 warning model-batch-axes-differ
+    the inputs' batch axes are not the same: {found}
+    hint: give all five inputs one batch axis: 1, or one symbol
+    why: it runs with one row; with two, rows of one input meet the single row of another, or the run fails""")
+INPUT_UNUSED = Rule.of("""RP425 error model-input-unused
+    input {index} ({name}) does not reach the output{how}
+    hint: look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()
+    why: the character ignores these inputs: the player's command, its feet or its past""")
+TRAINING_MODE = Rule.of("""RP426 error model-in-training-mode
+    {op} is exported in training mode
+    hint: call model.eval() before exporting
+    why: dropout makes every frame random, batch normalisation makes it depend on itself: the pose jitters""")
+RANDOM_NODE = Rule.of("""RP428 error model-draws-random-numbers
+    {op} draws random numbers{more}
+    hint: call model.eval() before exporting; take sampling out of forward()
+    why: the same inputs give another pose each time: nothing can be reproduced or compared""")
+INPUT_CLAMPED = Rule.of("""RP430 info model-input-clamped
+    {name} is clamped to [{low:g}, {high:g}] inside the graph
+    hint: fine if training clamps as well; otherwise values outside are clipped silently
+    why: a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them
+    cut""")
+CLAMP_EMPTY = Rule.of("""RP431 error model-clamp-empty
+    Clip from {low:g} to {high:g}: the lower bound is not below the upper
+    hint: the bounds are swapped, or both were exported as one constant
+    why: every number becomes the same: the input no longer matters""")
+DOUBLE_PRECISION = Rule.of("""RP432 warning model-double-precision
+    float64 inside the graph: {what}{more}
+    hint: cast the parameters to float32 before exporting; a Python float or numpy scalar often brings it in
+    why: slow on a CPU and refused by GPU runtimes, which then fall back or fail in the build""")
+HALF_PRECISION = Rule.of("""RP433 warning model-half-precision
+    {dtype} inside the graph: {what}{more}
+    hint: export in float32, or record the reference with the same precision
+    why: three decimal digits: poses shimmer, and no comparison with the training side can hold its tolerances""")
+QUANTISED = Rule.of("""RP434 warning model-quantised
+    {op} works on 8-bit numbers{more}
+    hint: compare the quantised model with the original before shipping; export in float32 for parity
+    why: rounding of a percent: the pose differs from training's, frame after frame in free-run""")
+FOREIGN_OPERATOR = Rule.of("""RP435 warning model-operator-not-standard
+    {op} is of the domain {domain}, not of the ONNX standard{more}
+    hint: export with standard operators; do not save a model that a runtime has optimised
+    why: the runtime of the desk may have it, that of the engine or console has not""")
+FLOW_CONTROL = Rule.of("""RP445 warning model-has-branches-or-loops
+    {op} chooses or repeats at run time{more}
+    hint: write it as tensor operations, or fix the choice before exporting
+    why: GPU runtimes refuse it, and the time of a frame depends on its input""")
 ABOUT_THE_EXPORTER = (OPSET_TOO_NEW, OPSET_NOT_THE_CONTRACTS)
 """What only the exporter of a schema bundle promises: other systems' models have the operator set of their own tools."""
 

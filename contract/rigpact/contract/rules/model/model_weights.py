@@ -16,72 +16,50 @@ from rigpact.contract.rules.wording import and_more, first_in, listed
 LARGEST_BYTES = 2**31 - 1
 """The largest protobuf message, and so the largest ONNX file."""
 
-WEIGHT_NOT_FINITE = Rule.titled(
-    "RP429 error model-weight-not-finite",
-    message="{weight}{place} = {value}{more}",
-    hint="the training run diverged: go back to an earlier checkpoint",
-    why="every output that it reaches is not a number: the character vanishes",
-)
-EXTERNAL_ESCAPES = Rule.titled(
-    "RP436 error model-weights-outside-folder",
-    message="{weight} is to be read from {location!r}, outside the model's folder; it was not opened",
-    hint="save the model again with its weights beside it; do not open models of unknown origin with other tools",
-    why="such a model reads any file of the machine that loads it",
-)
-EXTERNAL_MISSING = Rule.titled(
-    "RP437 error model-weights-missing",
-    message="{weight} stands in {location!r}, which is {found}",
-    hint="copy the weights file with the model, or save both as one file",
-    why="the model does not load: the character does not move",
-)
-EXTERNAL_WEIGHTS = Rule.titled(
-    "RP438 warning model-weights-in-second-file",
-    message="{count} weights ({megabytes:.1f} MB) stand in {location!r}",
-    hint="save as one file (onnx.save with save_as_external_data=False)",
-    why="the engine imports one file; copied alone, the model does not load",
-)
-TOO_LARGE = Rule.titled(
-    "RP439 error model-too-large",
-    message="the weights take {found} bytes, one file holds at most {limit}",
-    hint="a motion network has a few million numbers: was the wrong model, or the optimiser's state, exported?",
-    why="it cannot be one file, and the engine imports one file",
-)
-WEIGHT_UNUSED = Rule.titled(
-    "RP440 warning model-weight-unused",
-    message="no node reads {weight} ({shape}){more}",
-    hint="look whether a part of the network was lost in the export; else remove it",
-    why="trained numbers that nothing reads are a branch of the network that the character plays without",
-)
-WEIGHT_REPEATED = Rule.titled(
-    "RP441 error model-weight-name-repeated",
-    message="{count} weights are called {weight}",
-    hint="export again; a merge of two graphs did not rename",
-    why="which one counts depends on the runtime",
-)
-INPUT_HAS_DEFAULT = Rule.titled(
-    "RP442 error model-input-has-default",
-    message="the input {name} has a default value of the same name",
-    hint="remove the initializer of that name",
-    why="onnxruntime then does not count it among the inputs: the engine binds the others one place too early",
-)
-WEIGHTS_AS_INPUTS = Rule.titled(
-    "RP443 warning model-weights-listed-as-inputs",
-    message="{count} weights are listed among the graph's inputs ({names})",
-    hint="export with keep_initializers_as_inputs=False",
-    why="a runtime that counts them sees more than five inputs; others cannot fold them into the graph",
-)
-WEIGHT_ALL_ZERO = Rule.titled(
-    "RP444 warning model-weight-all-zero",
-    message="{weight} ({shape}) is zero throughout",
-    hint="a layer that was never trained or never loaded; look at the checkpoint's missing keys",
-    why="whatever goes through that layer does not arrive",
-)
-CONSTANT_INFINITE = Rule.titled(
-    "RP446 info model-constant-infinite",
-    message="{weight} holds {value}{more}; every way to the output passes {catchers}, which keeps it out",
-    hint="nothing to do for an attention mask; `rigpact nan` says whether a run gets past it",
-    why="a mask over every place leaves 0/0: the character vanishes in that frame",
-)
+WEIGHT_NOT_FINITE = Rule.of("""RP429 error model-weight-not-finite
+    {weight}{place} = {value}{more}
+    hint: the training run diverged: go back to an earlier checkpoint
+    why: every output that it reaches is not a number: the character vanishes""")
+EXTERNAL_ESCAPES = Rule.of("""RP436 error model-weights-outside-folder
+    {weight} is to be read from {location!r}, outside the model's folder; it was not opened
+    hint: save the model again with its weights beside it; do not open models of unknown origin with other tools
+    why: such a model reads any file of the machine that loads it""")
+EXTERNAL_MISSING = Rule.of("""RP437 error model-weights-missing
+    {weight} stands in {location!r}, which is {found}
+    hint: copy the weights file with the model, or save both as one file
+    why: the model does not load: the character does not move""")
+EXTERNAL_WEIGHTS = Rule.of("""RP438 warning model-weights-in-second-file
+    {count} weights ({megabytes:.1f} MB) stand in {location!r}
+    hint: save as one file (onnx.save with save_as_external_data=False)
+    why: the engine imports one file; copied alone, the model does not load""")
+TOO_LARGE = Rule.of("""RP439 error model-too-large
+    the weights take {found} bytes, one file holds at most {limit}
+    hint: a motion network has a few million numbers: was the wrong model, or the optimiser's state, exported?
+    why: it cannot be one file, and the engine imports one file""")
+WEIGHT_UNUSED = Rule.of("""RP440 warning model-weight-unused
+    no node reads {weight} ({shape}){more}
+    hint: look whether a part of the network was lost in the export; else remove it
+    why: trained numbers that nothing reads are a branch of the network that the character plays without""")
+WEIGHT_REPEATED = Rule.of("""RP441 error model-weight-name-repeated
+    {count} weights are called {weight}
+    hint: export again; a merge of two graphs did not rename
+    why: which one counts depends on the runtime""")
+INPUT_HAS_DEFAULT = Rule.of("""RP442 error model-input-has-default
+    the input {name} has a default value of the same name
+    hint: remove the initializer of that name
+    why: onnxruntime then does not count it among the inputs: the engine binds the others one place too early""")
+WEIGHTS_AS_INPUTS = Rule.of("""RP443 warning model-weights-listed-as-inputs
+    {count} weights are listed among the graph's inputs ({names})
+    hint: export with keep_initializers_as_inputs=False
+    why: a runtime that counts them sees more than five inputs; others cannot fold them into the graph""")
+WEIGHT_ALL_ZERO = Rule.of("""RP444 warning model-weight-all-zero
+    {weight} ({shape}) is zero throughout
+    hint: a layer that was never trained or never loaded; look at the checkpoint's missing keys
+    why: whatever goes through that layer does not arrive""")
+CONSTANT_INFINITE = Rule.of("""RP446 info model-constant-infinite
+    {weight} holds {value}{more}; every way to the output passes {catchers}, which keeps it out
+    hint: nothing to do for an attention mask; `rigpact nan` says whether a run gets past it
+    why: a mask over every place leaves 0/0: the character vanishes in that frame""")
 
 _CATCHES: dict[str, frozenset[float]] = {
     **dict.fromkeys(("Softmax", "Max", "Relu", "Exp"), frozenset({-math.inf})),

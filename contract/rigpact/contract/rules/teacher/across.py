@@ -16,46 +16,34 @@ from rigpact.contract.rules.views.clip import ClipView, clip_features, scaled_sp
 from rigpact.contract.rules.wording import at_first, first_unlike, json_value
 from rigpact.contract.statistics import STD_FLOOR
 
-CLIP_BONES_DIFFER = Rule.titled(
-    "RP900 error clip-bones-differ",
-    message="bone {index} is {found!r} in the clip and {expected!r} in the bundle{more}",
-    hint="export the clip in the bundle's bone order",
-    why="bones are matched by index: an arm plays a leg, and no number is out of range",
-)
-CLIP_PARENTS_DIFFER = Rule.titled(
-    "RP901 error clip-parents-differ",
-    message="{bone}: the parent is {found} in the clip and {expected} in the bundle{more}",
-    hint="export clip and bundle from the same skeleton asset",
-    why="rotations are relative to the parent: under another one they turn the limb about another joint",
-)
-CLIP_OFFSETS_DIFFER = Rule.titled(
-    "RP902 warning clip-offsets-differ",
-    message="{bone}: the rest offset differs by {apart_mm:.1f} mm between the clip and the bundle{more}",
-    hint="retarget the clip to the bundle's skeleton before training",
-    why="the same rotations put the foot elsewhere: contacts learned on one body are wrong on the other",
-)
-CLIP_DECLARES_OTHERWISE = Rule.titled(
-    "RP903 error clip-declares-otherwise",
-    message="meta.{key} is {found} in the clip and {expected} in the bundle",
-    hint="export both with the same settings, and check which of the two the data follow",
-    why="the same numbers mean another rotation or another unit in the two files",
-    about="{key} is {found}",
-)
-CLIP_FAR_FROM_STATISTICS = Rule.titled(
-    "RP904 warning clip-far-from-statistics",
-    message="{count} channels of the clip lie on average more than {limit:g} standard deviations from the bundle's mean;"
-    " furthest {where}: {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)",
-    hint="re-run the statistics with this clip, or leave it out",
-    why="the network has never seen such inputs, and the graph clamps them: its answer is chance",
-    follows=("RP560", "RP561", "RP562", "RP912"),
-)
-SPEED_SATURATES = Rule.titled(
-    "RP905 info speed-saturates-scale",
-    message="{where}: the clip moves at {scales:.2f} times the tanh scale of {scale:.4g} (median of its frames), where tanh"
-    " leaves {left:.2%} of a change of speed; {count} channels are beyond {limit:g} scales",
-    hint="use a larger scale: the 99 % quantile of the speeds keeps tanh near linear",
-    why="walking faster hardly changes the network's input, and the way back through atanh multiplies rounding",
-)
+CLIP_BONES_DIFFER = Rule.of("""RP900 error clip-bones-differ
+    bone {index} is {found!r} in the clip and {expected!r} in the bundle{more}
+    hint: export the clip in the bundle's bone order
+    why: bones are matched by index: an arm plays a leg, and no number is out of range""")
+CLIP_PARENTS_DIFFER = Rule.of("""RP901 error clip-parents-differ
+    {bone}: the parent is {found} in the clip and {expected} in the bundle{more}
+    hint: export clip and bundle from the same skeleton asset
+    why: rotations are relative to the parent: under another one they turn the limb about another joint""")
+CLIP_OFFSETS_DIFFER = Rule.of("""RP902 warning clip-offsets-differ
+    {bone}: the rest offset differs by {apart_mm:.1f} mm between the clip and the bundle{more}
+    hint: retarget the clip to the bundle's skeleton before training
+    why: the same rotations put the foot elsewhere: contacts learned on one body are wrong on the other""")
+CLIP_DECLARES_OTHERWISE = Rule.of("""RP903 error clip-declares-otherwise
+    meta.{key} is {found} in the clip and {expected} in the bundle
+    hint: export both with the same settings, and check which of the two the data follow
+    why: the same numbers mean another rotation or another unit in the two files
+    about: {key} is {found}""")
+CLIP_FAR_FROM_STATISTICS = Rule.of("""RP904 warning clip-far-from-statistics
+    {count} channels of the clip lie on average more than {limit:g} standard deviations from the bundle's mean; furthest
+    {where}: {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)
+    hint: re-run the statistics with this clip, or leave it out
+    why: the network has never seen such inputs, and the graph clamps them: its answer is chance
+    follows: RP560 RP561 RP562 RP912""")
+SPEED_SATURATES = Rule.of("""RP905 info speed-saturates-scale
+    {where}: the clip moves at {scales:.2f} times the tanh scale of {scale:.4g} (median of its frames), where tanh
+    leaves {left:.2%} of a change of speed; {count} channels are beyond {limit:g} scales
+    hint: use a larger scale: the 99 % quantile of the speeds keeps tanh near linear
+    why: walking faster hardly changes the network's input, and the way back through atanh multiplies rounding""")
 
 _SHARED_DECLARATIONS = (
     ("units",), ("handedness",), ("axes",), ("rot6d_spec", "columns"), ("rot6d_spec", "order"),

@@ -19,39 +19,30 @@ from rigpact.contract.rules.views.rows import Rows
 from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import FloatArray
 
-HISTORY_UNRELATED = Rule.titled(
-    "RP640 error pose-history-unrelated",
-    message="{array}: no entry is a pose of the rows; the newest is {angle_deg:.2f}° from the nearest on average",
-    hint="build the history from the same clip, and normalise it with the statistics that are given here",
-    why="the network's largest input belongs to another motion, or to other statistics",
-)
-HISTORY_REVERSED = Rule.titled(
-    "RP641 error pose-history-newest-first",
-    message="{array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the rows);"
-    " the engine writes oldest first",
-    hint="reverse the frames of the history",
-    why="the network reads the motion backwards: the character sways against its own movement",
-)
-HISTORY_PHASE = Rule.titled(
-    "RP642 error pose-history-out-of-phase",
-    message="{array}: the newest entry is frame t{lag:+d} (in {share:.0%} of the rows), the engine's is frame t",
-    hint="push the current frame before the network runs",
-    why="the network expects a history that is a frame older or younger: it lags or overshoots",
-)
-HISTORY_HOLDS_TARGET = Rule.titled(
-    "RP643 error pose-history-holds-target",
-    message="{array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is"
-    " {step_deg:.3f}° away){more}",
-    hint="pad the start with the first frame, not with the second; push frame t, never frame t+1",
-    why="the answer stands in the question: the error on these rows is too good, and in the game the entry does not exist",
-)
-HISTORY_START = Rule.titled(
-    "RP644 warning pose-history-start-not-seed",
-    message="{array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose, with which"
-    " the engine fills the history",
-    hint="pad with the first frame of the clip",
-    why="the first steps in the game start from another history than in training: a hitch at every start",
-)
+HISTORY_UNRELATED = Rule.of("""RP640 error pose-history-unrelated
+    {array}: no entry is a pose of the rows; the newest is {angle_deg:.2f}° from the nearest on average
+    hint: build the history from the same clip, and normalise it with the statistics that are given here
+    why: the network's largest input belongs to another motion, or to other statistics""")
+HISTORY_REVERSED = Rule.of("""RP641 error pose-history-newest-first
+    {array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the rows);
+    the engine writes oldest first
+    hint: reverse the frames of the history
+    why: the network reads the motion backwards: the character sways against its own movement""")
+HISTORY_PHASE = Rule.of("""RP642 error pose-history-out-of-phase
+    {array}: the newest entry is frame t{lag:+d} (in {share:.0%} of the rows), the engine's is frame t
+    hint: push the current frame before the network runs
+    why: the network expects a history that is a frame older or younger: it lags or overshoots""")
+HISTORY_HOLDS_TARGET = Rule.of("""RP643 error pose-history-holds-target
+    {array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is
+    {step_deg:.3f}° away){more}
+    hint: pad the start with the first frame, not with the second; push frame t, never frame t+1
+    why: the answer stands in the question: the error on these rows is too good, and in the game the entry does not
+    exist""")
+HISTORY_START = Rule.of("""RP644 warning pose-history-start-not-seed
+    {array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose, with which
+    the engine fills the history
+    hint: pad with the first frame of the clip
+    why: the first steps in the game start from another history than in training: a hitch at every start""")
 
 _PART_OF_A_STEP = 0.1
 """An entry is a pose when it is nearer than a tenth of the step from frame to frame; float32 rounding is 1e-5 of it."""

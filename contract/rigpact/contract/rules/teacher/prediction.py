@@ -24,70 +24,52 @@ from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 
-Y_RAW_DIFFERS = Rule.titled(
-    "RP630 error y-raw-differs",
-    message="y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where}; rounding explains"
-    " {bound:.1e}){more}",
-    hint="export the prediction again with this bundle",
-    why="y_raw was made with other statistics: comparing the engine with it blames the engine",
-)
-PREDICTION_HOLDS_RESIDUAL = Rule.titled(
-    "RP631 error prediction-holds-residual",
-    message="prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next teacher pose by"
-    " {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°",
-    hint="record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output",
-    why="the engine plays y_norm as a pose: the character twitches about its mean pose",
-)
-PREDICTION_NOT_NORMALISED = Rule.titled(
-    "RP620 error prediction-not-normalised",
-    message="prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by"
-    " {raw_deg:.2f}° on average, un-normalised with MuY and StdY by {pose_deg:.2f}°",
-    hint="record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw",
-    why="the engine un-normalises y_norm once more: every bone lies near its mean pose, whatever the network said",
-)
-NOT_A_POSE = Rule.titled(
-    "RP632 warning prediction-not-a-pose",
-    message="prediction.y_norm, row {row}, {bone}: un-normalised with MuY and StdY, its columns are {defect:.3g} from those of a"
-    " rotation{more}",
-    hint="record the pose after reprojection, (encode(R_next) − MuY) / StdY",
-    why="the pose that is compared with the engine's is not the one that the engine can reach",
-)
-COMPOSED_WITH_TARGET = Rule.titled(
-    "RP633 error prediction-composed-with-target",
-    message="the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed with"
-    " the target pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that rotation, not an"
-    " error",
-    hint="compose with the pose of row t; the target of row t is the pose of row t+1",
-    why="the answer leaks into the prediction: the number says nothing about the network, and the engine's pose, composed"
-    " rightly, seems to differ",
-)
-DIAGNOSTICS_DIFFER = Rule.titled(
-    "RP634 warning diagnostics-not-reproducible",
-    message="diagnostics.{key} is {found:.6g}, the rows of the file give {expected:.6g} (or within {slack:.2g} of it)",
-    hint="recompute the diagnostics after the last change of the rows",
-    why="a model is chosen by this number; it belongs to another prediction",
-    follows=("RP633",),
-)
-WORSE_THAN_COPYING = Rule.titled(
-    "RP635 warning prediction-worse-than-copying",
-    message="the prediction misses the next pose by {model_deg:.4f}° on average, the unchanged current pose by {copy_deg:.4f}°",
-    hint="a network that does nothing would score better; look at RP631 and RP633 first, then at the training",
-    why="in the game such a network adds shaking to the character",
-    follows=("RP633", "RP636", "RP637"),
-)
-PREDICTION_FROZEN = Rule.titled(
-    "RP636 error prediction-frozen",
-    message="all {count} rows of prediction.y_norm are one pose, while the teacher moves by {step_deg:.3f}° a frame",
-    hint="the rollout recorded its first answer again and again, or fed the same inputs",
-    why="the character stands still in playback, and every comparison is with one frame",
-)
-EQUALS_TARGET = Rule.titled(
-    "RP637 error prediction-equals-target",
-    message="prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by {step_deg:.3f}° a"
-    " frame",
-    hint="the rollout wrote the target instead of the network's pose",
-    why="the error of zero says nothing about the network, and no engine can agree with it",
-)
+Y_RAW_DIFFERS = Rule.of("""RP630 error y-raw-differs
+    y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where}; rounding explains
+    {bound:.1e}){more}
+    hint: export the prediction again with this bundle
+    why: y_raw was made with other statistics: comparing the engine with it blames the engine""")
+PREDICTION_HOLDS_RESIDUAL = Rule.of("""RP631 error prediction-holds-residual
+    prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next teacher pose by
+    {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°
+    hint: record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output
+    why: the engine plays y_norm as a pose: the character twitches about its mean pose""")
+PREDICTION_NOT_NORMALISED = Rule.of("""RP620 error prediction-not-normalised
+    prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by
+    {raw_deg:.2f}° on average, un-normalised with MuY and StdY by {pose_deg:.2f}°
+    hint: record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw
+    why: the engine un-normalises y_norm once more: every bone lies near its mean pose, whatever the network said""")
+NOT_A_POSE = Rule.of("""RP632 warning prediction-not-a-pose
+    prediction.y_norm, row {row}, {bone}: un-normalised with MuY and StdY, its columns are {defect:.3g} from those of a
+    rotation{more}
+    hint: record the pose after reprojection, (encode(R_next) − MuY) / StdY
+    why: the pose that is compared with the engine's is not the one that the engine can reach""")
+COMPOSED_WITH_TARGET = Rule.of("""RP633 error prediction-composed-with-target
+    the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed with
+    the target pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that rotation, not
+    an error
+    hint: compose with the pose of row t; the target of row t is the pose of row t+1
+    why: the answer leaks into the prediction: the number says nothing about the network, and the engine's pose,
+    composed rightly, seems to differ""")
+DIAGNOSTICS_DIFFER = Rule.of("""RP634 warning diagnostics-not-reproducible
+    diagnostics.{key} is {found:.6g}, the rows of the file give {expected:.6g} (or within {slack:.2g} of it)
+    hint: recompute the diagnostics after the last change of the rows
+    why: a model is chosen by this number; it belongs to another prediction
+    follows: RP633""")
+WORSE_THAN_COPYING = Rule.of("""RP635 warning prediction-worse-than-copying
+    the prediction misses the next pose by {model_deg:.4f}° on average, the unchanged current pose by {copy_deg:.4f}°
+    hint: a network that does nothing would score better; look at RP631 and RP633 first, then at the training
+    why: in the game such a network adds shaking to the character
+    follows: RP633 RP636 RP637""")
+PREDICTION_FROZEN = Rule.of("""RP636 error prediction-frozen
+    all {count} rows of prediction.y_norm are one pose, while the teacher moves by {step_deg:.3f}° a frame
+    hint: the rollout recorded its first answer again and again, or fed the same inputs
+    why: the character stands still in playback, and every comparison is with one frame""")
+EQUALS_TARGET = Rule.of("""RP637 error prediction-equals-target
+    prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by {step_deg:.3f}° a
+    frame
+    hint: the rollout wrote the target instead of the network's pose
+    why: the error of zero says nothing about the network, and no engine can agree with it""")
 
 NOT_POSES = (PREDICTION_HOLDS_RESIDUAL, PREDICTION_NOT_NORMALISED)
 """Of a prediction with such a finding, `y_norm` read as the contract says is no pose: nobody draws one."""

@@ -16,38 +16,28 @@ from rigpact.contract.rules.views.rows import COND, STATE, Rows, lagged
 from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
 
-STATE_ROWS_DIFFER = Rule.titled(
-    "RP906 error state-rows-not-of-clip",
-    message="row {row} is not frame {row} of {clip}: {where} is {found:.6g} un-normalised, {expected:.6g} in the"
-    " clip{more}{guess}",
-    hint="export the rows again from this clip with this bundle",
-    why="the network is fed another motion than the engine plays from the clip: the two cannot agree",
-)
-CONDITION_ROWS_DIFFER = Rule.titled(
-    "RP907 error condition-rows-not-of-clip",
-    message="cond[{row}][{column}] = {found:.5g}, {clip} gives {expected:.5g} ({what}){more}{guess}",
-    hint="action bits, unit direction and length of RootVelocityXY of frame t, raw",
-    why="the character is told to do something else than the clip does",
-)
-CONDITION_ALIGNMENT_DIFFERS = Rule.titled(
-    "RP908 warning condition-alignment-differs",
-    message="meta.alignment.cond_to_y says {mode} with offset {offset}, the condition of {declared}; the rows are those of"
-    " {found} of {clip} (off by at most {near:.2g}; for the declared frame {far:.2g})",
-    hint="correct the declaration, or the rows",
-    why="a program that follows the declaration steers the character a frame early or late",
-)
-CONTACT_ROWS_DIFFER = Rule.titled(
-    "RP909 error contact-rows-not-of-clip",
-    message="contacts[{row}] = {found}, the scores of frame {row} of {clip} are {expected}{more}{guess}",
-    hint="take soft_contact_score of left and right foot of frame t, not whitened",
-    why="the network plants the foot that swings",
-)
-PAIRS_NOT_OF_CLIP = Rule.titled(
-    "RP911 error row-count-not-of-clip",
-    message="{found} rows for the {frames} frames of {clip}: one row for each pair of neighbours is {expected}",
-    hint="export the rows again from the whole clip",
-    why="row and frame are matched by index: the rows after the gap belong to another moment",
-)
+STATE_ROWS_DIFFER = Rule.of("""RP906 error state-rows-not-of-clip
+    row {row} is not frame {row} of {clip}: {where} is {found:.6g} un-normalised, {expected:.6g} in the
+    clip{more}{guess}
+    hint: export the rows again from this clip with this bundle
+    why: the network is fed another motion than the engine plays from the clip: the two cannot agree""")
+CONDITION_ROWS_DIFFER = Rule.of("""RP907 error condition-rows-not-of-clip
+    cond[{row}][{column}] = {found:.5g}, {clip} gives {expected:.5g} ({what}){more}{guess}
+    hint: action bits, unit direction and length of RootVelocityXY of frame t, raw
+    why: the character is told to do something else than the clip does""")
+CONDITION_ALIGNMENT_DIFFERS = Rule.of("""RP908 warning condition-alignment-differs
+    meta.alignment.cond_to_y says {mode} with offset {offset}, the condition of {declared}; the rows are those of
+    {found} of {clip} (off by at most {near:.2g}; for the declared frame {far:.2g})
+    hint: correct the declaration, or the rows
+    why: a program that follows the declaration steers the character a frame early or late""")
+CONTACT_ROWS_DIFFER = Rule.of("""RP909 error contact-rows-not-of-clip
+    contacts[{row}] = {found}, the scores of frame {row} of {clip} are {expected}{more}{guess}
+    hint: take soft_contact_score of left and right foot of frame t, not whitened
+    why: the network plants the foot that swings""")
+PAIRS_NOT_OF_CLIP = Rule.of("""RP911 error row-count-not-of-clip
+    {found} rows for the {frames} frames of {clip}: one row for each pair of neighbours is {expected}
+    hint: export the rows again from the whole clip
+    why: row and frame are matched by index: the rows after the gap belong to another moment""")
 
 _FEATURE = 1e-4
 """Rows and clip may differ by this in a component of a unit vector or in tanh: 0.006 degrees, rounding to four decimals."""

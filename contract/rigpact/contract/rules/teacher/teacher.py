@@ -13,50 +13,36 @@ from rigpact.contract.rules.views.clip import same_rate
 from rigpact.contract.rules.views.rows import ARRAYS, STATE, TeacherView
 from rigpact.contract.rules.wording import at_first, first_in
 
-ROW_COUNT_DIFFERS = Rule.titled(
-    "RP600 error teacher-row-count-differs",
-    message="{array} has {found} rows, {source} {expected}",
-    hint="export the file again; every array has one row for each pair of frames",
-    why="rows are matched by index: the network is fed one frame's state with another frame's condition",
-)
-ROW_WIDTH_DIFFERS = Rule.titled(
-    "RP601 error teacher-row-width-differs",
-    message="{array}[{row}] has {found} numbers, {source} {expected}{more}",
-    hint="export the file again with the bundle it belongs to",
-    why="the engine fills short rows with zeros and skips frames with a short condition",
-)
-DIMS_DIFFER = Rule.titled(
-    "RP602 error teacher-dims-differ",
-    message="dims.{key} is {found}, the bundle says {expected}",
-    hint="export the file again with this bundle",
-    why="the file was made for another layout: its rows would be cut or padded",
-)
-LAYOUT_DIFFERS = Rule.titled(
-    "RP603 error teacher-layout-differs",
-    message="layouts.{side} {what}",
-    hint="export the file again with this bundle",
-    why="equal widths hide it: the rows would be read with the bundle's slices, bones from velocities",
-)
-TEACHER_FPS_DIFFERS = Rule.titled(
-    "RP604 error teacher-fps-differs",
-    message="the file has {found:g} frames a second, the bundle {expected:g}",
-    hint="resample the clip, or write the right fps at the root of the bundle",
-    why="playback steps through the rows at the bundle's rate",
-    about="a file of {found:g} frames a second",
-)
-TEACHER_VALUE_NOT_FINITE = Rule.titled(
-    "RP605 error teacher-value-not-finite",
-    message="{array}[{row}][{column}] is not finite in float32{more}",
-    hint="find the frame in the clip, or the statistic that is zero",
-    why="the engine feeds it to the network as it is: the pose becomes NaN",
-)
-AUX_INPUTS_AT_ROOT = Rule.titled(
-    "RP610 error aux-inputs-at-root",
-    message="aux_inputs ({names}) stand at the root of the file only; the engine looks under teacher.aux_inputs",
-    hint="write them under teacher as well",
-    why="the engine finds none and silently takes contacts, angular velocities and history from its own state: the comparison"
-    " with the prediction compares other inputs",
-)
+ROW_COUNT_DIFFERS = Rule.of("""RP600 error teacher-row-count-differs
+    {array} has {found} rows, {source} {expected}
+    hint: export the file again; every array has one row for each pair of frames
+    why: rows are matched by index: the network is fed one frame's state with another frame's condition""")
+ROW_WIDTH_DIFFERS = Rule.of("""RP601 error teacher-row-width-differs
+    {array}[{row}] has {found} numbers, {source} {expected}{more}
+    hint: export the file again with the bundle it belongs to
+    why: the engine fills short rows with zeros and skips frames with a short condition""")
+DIMS_DIFFER = Rule.of("""RP602 error teacher-dims-differ
+    dims.{key} is {found}, the bundle says {expected}
+    hint: export the file again with this bundle
+    why: the file was made for another layout: its rows would be cut or padded""")
+LAYOUT_DIFFERS = Rule.of("""RP603 error teacher-layout-differs
+    layouts.{side} {what}
+    hint: export the file again with this bundle
+    why: equal widths hide it: the rows would be read with the bundle's slices, bones from velocities""")
+TEACHER_FPS_DIFFERS = Rule.of("""RP604 error teacher-fps-differs
+    the file has {found:g} frames a second, the bundle {expected:g}
+    hint: resample the clip, or write the right fps at the root of the bundle
+    why: playback steps through the rows at the bundle's rate
+    about: a file of {found:g} frames a second""")
+TEACHER_VALUE_NOT_FINITE = Rule.of("""RP605 error teacher-value-not-finite
+    {array}[{row}][{column}] is not finite in float32{more}
+    hint: find the frame in the clip, or the statistic that is zero
+    why: the engine feeds it to the network as it is: the pose becomes NaN""")
+AUX_INPUTS_AT_ROOT = Rule.of("""RP610 error aux-inputs-at-root
+    aux_inputs ({names}) stand at the root of the file only; the engine looks under teacher.aux_inputs
+    hint: write them under teacher as well
+    why: the engine finds none and silently takes contacts, angular velocities and history from its own state: the
+    comparison with the prediction compares other inputs""")
 
 
 def check_teachers(subject: Subject) -> Iterator[Finding]:

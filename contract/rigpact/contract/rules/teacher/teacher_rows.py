@@ -22,75 +22,54 @@ from rigpact.contract.rules.views.rows import AUX_DIMS, COND, STATE, TARGET, Row
 from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
 
-DIMS_CONTRADICT_LAYOUTS = Rule.titled(
-    "RP606 error teacher-dims-contradict-layouts",
-    message="dims.{key} is {found}, but layouts.{side} of the same file ends at {expected}",
-    hint="export the file again; the two come from different runs",
-    why="readers that trust one cut the rows, readers that trust the other pad them",
-)
-TARGET_NOT_NEXT = Rule.titled(
-    "RP611 error target-not-next-state",
-    message="target_norm of row {row} is {angle_deg:.3f}° from the pose of row {next} at {bone}{more}{guess}",
-    hint="the target of a row is the pose of the next frame, whitened with MuY and StdY",
-    why="the network is trained to reach another pose than the one that follows",
-)
-STATE_NOT_A_POSE = Rule.titled(
-    "RP612 error state-row-not-a-pose",
-    message="row {row}, {bone}: un-normalised with MuX and StdX, its columns are {defect:.3g} from those of a rotation{more}",
-    hint="the rows were normalised with other statistics, or in another order of channels: export them again",
-    why="the engine plays these rows: limbs are stretched onto the nearest rotation, which is another pose",
-)
-VALUE_CLIPPED = Rule.titled(
-    "RP613 warning value-clipped-by-graph",
-    message="{array}[{row}][{column}] = {value:.4g}: {who} to [{low:g}, {high:g}]{where}{more}",
-    hint="raise the deviation's floor of that channel, or leave the clip out",
-    why="the network answers for a value that it was not given: the frame's motion is cut off on this channel",
-)
-COND_NOT_ONE_HOT = Rule.titled(
-    "RP614 error condition-action-not-one-hot",
-    message="cond[{row}] starts with {bits}: one of the four action bits is 1 and the others are 0{more}",
-    hint="write idle, walk, run, jump first, then direction and speed; raw, not normalised",
-    why="the engine clamps the bits, and reads direction and speed from their places: in another order the character runs at the"
-    " speed of a bit",
-)
-COND_DIRECTION_NOT_UNIT = Rule.titled(
-    "RP615 error condition-direction-not-unit",
-    message="cond[{row}]: the direction ({x:.4g}, {y:.4g}) is {length:.4g} long, not 1 (nor 0 at rest){more}",
-    hint="divide the velocity by its length; zero below 1 mm/s",
-    why="the engine clamps to ±1 and normalises in its own path: the stick's direction reaches the network in two lengths",
-)
-COND_SPEED_DIFFERS = Rule.titled(
-    "RP616 error condition-speed-differs",
-    message="cond[{row}] says {found:.4g} m/s, the state's root velocity {expected:.4g} m/s: {slope:.4g} times it on"
-    " average{guess}",
-    hint="the speed is |RootVelocityXY| in m/s; the engine's is cm/s times 0.01",
-    why="the network is told one speed and shown another: in the game it walks at the wrong one",
-)
-COND_DIRECTION_DIFFERS = Rule.titled(
-    "RP617 error condition-direction-differs",
-    message="the condition's direction is {angle_deg:.1f}° from the state's root velocity (median over {count} moving"
-    " rows){guess}",
-    hint="take the unit direction of RootVelocityXY of the same frame",
-    why="pushed forward, the character learned to go another way",
-)
-CONTACT_ROW_OUT_OF_RANGE = Rule.titled(
-    "RP618 error contact-row-out-of-range",
-    message="contacts[{row}][{foot}] = {value:.4g}: the Contacts input is the raw score, within 0 and 1{more}",
-    hint="do not whiten the contacts of the rows; the engine's own slice is another thing",
-    why="the network was trained on scores: a whitened one reads as a foot below the floor",
-)
-AUX_COPIES_DIFFER = Rule.titled(
-    "RP619 error aux-inputs-differ-between-copies",
-    message="aux_inputs.{key} at the root and under teacher differ in {count} of {total} numbers, first at row {row}",
-    hint="write the same arrays in both places",
-    why="training reads one copy and the engine the other: the two run on different inputs and are then compared",
-)
-TEACHER_ROWS_DIFFER = Rule.titled(
-    "RP910 error teacher-rows-differ-between-files",
-    message="{array} of {clip} differs from that in {other}: {count} of {total} numbers, first at row {row}",
-    hint="run the prediction on the batch that is compared with it",
-    why="two predictions on different inputs are compared as if only the network differed",
-)
+DIMS_CONTRADICT_LAYOUTS = Rule.of("""RP606 error teacher-dims-contradict-layouts
+    dims.{key} is {found}, but layouts.{side} of the same file ends at {expected}
+    hint: export the file again; the two come from different runs
+    why: readers that trust one cut the rows, readers that trust the other pad them""")
+TARGET_NOT_NEXT = Rule.of("""RP611 error target-not-next-state
+    target_norm of row {row} is {angle_deg:.3f}° from the pose of row {next} at {bone}{more}{guess}
+    hint: the target of a row is the pose of the next frame, whitened with MuY and StdY
+    why: the network is trained to reach another pose than the one that follows""")
+STATE_NOT_A_POSE = Rule.of("""RP612 error state-row-not-a-pose
+    row {row}, {bone}: un-normalised with MuX and StdX, its columns are {defect:.3g} from those of a rotation{more}
+    hint: the rows were normalised with other statistics, or in another order of channels: export them again
+    why: the engine plays these rows: limbs are stretched onto the nearest rotation, which is another pose""")
+VALUE_CLIPPED = Rule.of("""RP613 warning value-clipped-by-graph
+    {array}[{row}][{column}] = {value:.4g}: {who} to [{low:g}, {high:g}]{where}{more}
+    hint: raise the deviation's floor of that channel, or leave the clip out
+    why: the network answers for a value that it was not given: the frame's motion is cut off on this channel""")
+COND_NOT_ONE_HOT = Rule.of("""RP614 error condition-action-not-one-hot
+    cond[{row}] starts with {bits}: one of the four action bits is 1 and the others are 0{more}
+    hint: write idle, walk, run, jump first, then direction and speed; raw, not normalised
+    why: the engine clamps the bits, and reads direction and speed from their places: in another order the character
+    runs at the speed of a bit""")
+COND_DIRECTION_NOT_UNIT = Rule.of("""RP615 error condition-direction-not-unit
+    cond[{row}]: the direction ({x:.4g}, {y:.4g}) is {length:.4g} long, not 1 (nor 0 at rest){more}
+    hint: divide the velocity by its length; zero below 1 mm/s
+    why: the engine clamps to ±1 and normalises in its own path: the stick's direction reaches the network in two
+    lengths""")
+COND_SPEED_DIFFERS = Rule.of("""RP616 error condition-speed-differs
+    cond[{row}] says {found:.4g} m/s, the state's root velocity {expected:.4g} m/s: {slope:.4g} times it on
+    average{guess}
+    hint: the speed is |RootVelocityXY| in m/s; the engine's is cm/s times 0.01
+    why: the network is told one speed and shown another: in the game it walks at the wrong one""")
+COND_DIRECTION_DIFFERS = Rule.of("""RP617 error condition-direction-differs
+    the condition's direction is {angle_deg:.1f}° from the state's root velocity (median over {count} moving
+    rows){guess}
+    hint: take the unit direction of RootVelocityXY of the same frame
+    why: pushed forward, the character learned to go another way""")
+CONTACT_ROW_OUT_OF_RANGE = Rule.of("""RP618 error contact-row-out-of-range
+    contacts[{row}][{foot}] = {value:.4g}: the Contacts input is the raw score, within 0 and 1{more}
+    hint: do not whiten the contacts of the rows; the engine's own slice is another thing
+    why: the network was trained on scores: a whitened one reads as a foot below the floor""")
+AUX_COPIES_DIFFER = Rule.of("""RP619 error aux-inputs-differ-between-copies
+    aux_inputs.{key} at the root and under teacher differ in {count} of {total} numbers, first at row {row}
+    hint: write the same arrays in both places
+    why: training reads one copy and the engine the other: the two run on different inputs and are then compared""")
+TEACHER_ROWS_DIFFER = Rule.of("""RP910 error teacher-rows-differ-between-files
+    {array} of {clip} differs from that in {other}: {count} of {total} numbers, first at row {row}
+    hint: run the prediction on the batch that is compared with it
+    why: two predictions on different inputs are compared as if only the network differed""")
 
 _EXPORTERS = 16.0
 """The contract's exporter clamps state and condition to ±16."""
