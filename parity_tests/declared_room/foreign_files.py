@@ -60,26 +60,6 @@ DESCRIPTOR: dict[str, Any] = {
     ]},
 }  # fmt: skip
 
-LEAPP: dict[str, Any] = {
-    "models": {"walk": {
-        "inputs": [
-            {"name": "root_quat_w", "dtype": "float32", "shape": [1, 4], "kind": "state/body/rotation",
-             "element_names": [["qx", "qy", "qz", "qw"]], "isaaclab_connection": "state:robot:root_quat_w"},
-            {"name": "h_pos_in", "dtype": "float32", "shape": [3, 1, 2]},
-        ],
-        "outputs": [
-            {"name": "target", "dtype": "float32", "shape": [1, 2], "kind": "target/joint/position",
-             "element_names": [["hip", "knee"]]},
-            {"name": "h_pos_out", "dtype": "float32", "shape": [3, 1, 2]},
-        ],
-        "parameters": {"model_path": "walk.onnx", "backend": "onnx"},
-    }},
-    "pipeline": {
-        "data_flow": {}, "feedback_flow": {"walk/h_pos_out": ["walk/h_pos_in"]}, "configs": {"frequency": 50.0},
-        "initial_values": "walk_initial_values.safetensors",
-    },
-}  # fmt: skip
-
 METADATA = {
     "joint_names": "hip_joint,knee_joint", "joint_stiffness": "10.000,20.000", "joint_damping": "1.000,2.000",
     "default_joint_pos": "0.100,-0.300", "command_names": "twist", "action_scale": "0.548,0.075",

@@ -1,20 +1,17 @@
 """Damaged files of other stacks: one clear error each, with place, found, expected; no contract is written."""
 
-import hashlib
 import json
 import tomllib
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.formats import import_contract
 from rigpact.reports.importing.values import ImportRequest
 
 from ..every_case import every_case
-from .foreign_files import DEPLOY, DESCRIPTOR, LEAPP, METADATA, changed, write_model, write_yaml
+from .foreign_files import DEPLOY, DESCRIPTOR, METADATA, changed, write_model, write_yaml
 
 NAN = float("nan")
 
@@ -76,50 +73,15 @@ DAMAGED_DESCRIPTOR: list[Damage] = [
     (("observations", "policy", 3, "joint_pos_offsets"), [0.1], ["/joint_pos_offsets", "1 numbers", "2"]),
     (("scene", "dt"), -0.02, ["/scene/dt", "seconds of a step"]),
 ]  # fmt: skip
-DAMAGED_LEAPP: list[Damage] = [
-    (("models",), {}, ["/models", "no node"]),
-    (("models", "walk", "inputs", 0, "shape"), [1, 0], ["/shape/1", "a whole number of at least 1"]),
-    (("models", "walk", "inputs", 0, "dtype"), "int8", ["/dtype", "'int8'", "float32"]),
-    (("models", "walk", "inputs", 1, "name"), "root_quat_w", ["/inputs/1/name", "each name once"]),
-    (("models", "walk", "parameters", "backend"), "jit", ["/backend", "'jit'", "onnx"]),
-    (("models", "walk", "parameters", "model_path"), "../walk.onnx", ["/model_path", "inside this file's folder"]),
-    (("models", "walk", "parameters", "model_path"), "/etc/walk.onnx", ["/model_path", "inside this file's folder"]),
-    (("pipeline", "initial_values"), "../start.safetensors", ["/initial_values", "inside this file's folder"]),
-    (("pipeline", "feedback_flow"), {"walk/none": ["walk/h_pos_in"]}, ["/feedback_flow", "the output walk/none"]),
-    (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/none"]}, ["/feedback_flow", "walk/none"]),
-    (("pipeline", "feedback_flow"), {"walk/target": ["walk/h_pos_in"]}, ["target, 2 numbers", "6 numbers"]),
-    (("pipeline", "feedback_flow"), {"walk/h_pos_out": ["walk/h_pos_in"] * 2}, ["walk/h_pos_in twice", "one output"]),
-    (("pipeline", "configs", "frequency"), 0, ["/frequency", "calls a second"]),
-]  # fmt: skip
-DAMAGED_TABLES = ((DEPLOY, DAMAGED_DEPLOY), (DESCRIPTOR, DAMAGED_DESCRIPTOR), (LEAPP, DAMAGED_LEAPP))
+DAMAGED_TABLES = ((DEPLOY, DAMAGED_DEPLOY), (DESCRIPTOR, DAMAGED_DESCRIPTOR))
 
 
 @every_case(("table", "path", "value", "says"), [(table, *case) for table, cases in DAMAGED_TABLES for case in cases])
 def test_a_damaged_file_is_refused_at_its_place(tmp_path, command, table, path, value, says):
-    """A list that is one short shifts every joint behind it; feedback that goes nowhere keeps the first history for ever."""
+    """A list that is one short shifts every joint behind it."""
     source = write_yaml(tmp_path / "source.yaml", changed(table, *path, to=value))
     error = _refused(command, source, tmp_path / "contract.toml")
     assert [each for each in says if each not in error] == [], error
-
-
-def test_a_leapp_model_of_another_export_is_refused(tmp_path, command):
-    """The file has the hash of its model: one of another run has other weights."""
-    model = write_model(tmp_path / "walk.onnx", 4, 2)
-    other = hashlib.sha256(b"another").hexdigest()
-    table = changed(LEAPP, "models", "walk", "parameters", "sha256sum", to=other)
-    source = write_yaml(tmp_path / "leapp.yaml", table)
-    assert "another sha256" in _refused(command, source, tmp_path / "contract.toml")
-    own = hashlib.sha256(model.read_bytes()).hexdigest()
-    write_yaml(source, changed(LEAPP, "models", "walk", "parameters", "sha256sum", to=own))
-    error = _refused(command, source, tmp_path / "contract.toml")
-    assert "on one side only" in error  # the model has other inputs than the file
-
-
-def test_initial_values_of_another_width_are_refused(tmp_path, command):
-    """A history of another length starts with the numbers of its neighbour."""
-    save_file({"walk/h_pos_in": np.ones((2, 1, 2), "f")}, tmp_path / "walk_initial_values.safetensors")
-    error = _refused(command, write_yaml(tmp_path / "leapp.yaml", LEAPP), tmp_path / "contract.toml")
-    assert "4 initial values" in error
 
 
 @every_case(
@@ -159,9 +121,8 @@ def test_damaged_metadata_is_refused_at_its_key(tmp_path, command, key, text, sa
         ("a.yaml", b"a: !!int ''", ["a tag that its text does not fit"]),
         ("a.yaml", b"a: !!float x", ["without plain data"]),
         ("a.yaml", b"\xff\xfe\x00", ["UTF-8"]),
-        ("a.yaml", b"- 1\n- 2\n", ["YAML with list", "deploy.yaml", "LEAPP"]),
+        ("a.yaml", b"- 1\n- 2\n", ["YAML with list", "deploy.yaml", "LeRobot"]),
         ("a.yaml", b"joint_ids_map: [0]\n", ["nearest is deploy.yaml, but observations is missing"]),
-        ("a.yaml", b"models: {}\n", ["nearest is LEAPP, but pipeline is missing"]),
         ("a.yaml", b"hello: world\n", ["none of their keys is there"]),
         ("a.yaml", b"", ["an empty file"]),
         ("a.json", b"{}", ["a file that ends in .json"]),
@@ -189,15 +150,6 @@ def test_a_model_without_metadata_names_the_other_way(tmp_path, command):
     assert "rigpact init" in _refused(command, model, tmp_path / "contract.toml")
 
 
-def test_names_that_differ_in_signs_alone_are_refused(tmp_path, command):
-    """In TOML and in code both would be h_pos: one of them would get the other's numbers."""
-    outputs = [{"name": name, "dtype": "float32", "shape": [1, 2]} for name in ("a-b", "a.b", "a b")]
-    table = changed(LEAPP, "models", "walk", "outputs", to=outputs)
-    table = changed(table, "pipeline", "feedback_flow", to={})
-    error = _refused(command, write_yaml(tmp_path / "leapp.yaml", table), tmp_path / "contract.toml")
-    assert "a name that differs in more than signs" in error
-
-
 _JUNK: tuple[Any, ...] = (
     None, True, 0, -1, 3, 2.5, NAN, float("inf"), 10**400, "", "x", "a\nb", "\ud800", [], [[]], [1, 2, 3],
     ["a"], {}, {"a": 1}, {"1": 2},
@@ -212,7 +164,7 @@ def _places(value, path=()):
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR, LEAPP], ids=["deploy", "descriptor", "leapp"])
+@pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR], ids=["deploy", "descriptor"])
 def test_no_damage_is_an_internal_error(tmp_path, table):
     """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
     source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0

@@ -2,23 +2,20 @@
 
 import re
 import shlex
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pytest
 from safetensors.numpy import save_file
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file, read_trace
+from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 
 from ..every_case import every_case
 from .foreign_files import (
     DEPLOY,
     DESCRIPTOR,
-    LEAPP,
     METADATA,
     OBSERVED,
     changed,
@@ -96,14 +93,7 @@ def _of(path, to):
 
 
 HEIGHTS = {"params": {}, "clip": None, "scale": [1.0] * 7, "history_length": 1}
-SECOND = {
-    "inputs": [{"name": "wish", "shape": [1, 2]}],
-    "outputs": [{"name": "torque", "shape": [1, 2]}],
-    "parameters": {},
-}
-TWIN = {**SECOND, "inputs": [{"name": "root_quat_w", "shape": [1, 4]}]}
 TERMS = DESCRIPTOR["observations"]["policy"]
-TWO_NODES = changed(LEAPP, "models", "drive", to=SECOND)
 HOSTILE = 'hip"\nformat = "x" # '
 HOSTILE_NAMES = changed(DESCRIPTOR, "articulations", "robot", "joint_names", to=[HOSTILE, "neck", "knee"])
 HOSTILE_NAMES = changed(HOSTILE_NAMES, "actions", 0, "joint_names", to=["knee", HOSTILE])
@@ -148,13 +138,6 @@ SAYS: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
         "given/generated_commands/size": 3, "given/generated_commands_2/size": 3,
     }),
     "hostile names stay text": (HOSTILE_NAMES, {"names/joints": [HOSTILE, "neck", "knee"], "format": "rigpact-contract"}),
-    "LEAPP without its files": (LEAPP, {"text": {"LEFT OPEN: start", "LEFT OPEN: file. walk.onnx was not here"}}),
-    "two nodes with one name keep two vectors": (changed(LEAPP, "models", "drive", to=TWIN), {
-        "given/root_quat_w/name": "root_quat_w", "networks/drive/inputs": {"root_quat_w": "drive_root_quat_w"},
-    }),
-    "a node feeds another in the same call": (changed(TWO_NODES, "pipeline", "data_flow", to={"walk/target": ["drive/wish"]}), {
-        "networks/drive/inputs": {"wish": "target"}, "given/wish": ...,
-    }),
 }  # fmt: skip
 MANY = {key: text for key, text in METADATA.items() if key != "observation_terms_clip"}
 MANY |= {"observation_term_clip": "[-inf, inf],[-inf, inf],[-inf, inf],[-5.0, 5.0],[-inf, inf],[-inf, inf]"}
@@ -240,69 +223,12 @@ def test_gains_of_an_articulation_reach_the_driven_joints_by_name(tmp_path, comm
     assert stages_from(swapped, rows)["kp"].tolist() == [[10.0, 20.0]] * 3
 
 
-def test_one_model_for_two_nodes_is_refused(tmp_path, command):
-    """Bound to either node it would answer nonsense."""
-    source = write_yaml(tmp_path / "leapp.yaml", TWO_NODES)
-    refused = command("init", "--from", source, "-o", tmp_path / "x.toml", "--onnx", tmp_path / "one.onnx")
-    assert (refused.status, "no model for 2 nodes" in refused.err) == (2, True)
-
-
-def _leapp_model(path, *, turned_round=False):
-    from onnx import TensorProto, helper, save
-
-    def value(name: str, shape: list[int]) -> Any:
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-    inputs = [value("root_quat_w", [1, 4]), value("h_pos_in", [3, 1, 2])]
-    outputs = [value("target", [1, 2]), value("h_pos_out", [3, 1, 2])]
-    nodes = [
-        helper.make_node("Slice", ["root_quat_w", "zero", "two", "one"], ["target"]),
-        helper.make_node("Slice", ["h_pos_in", "one", "three", "zero"], ["kept"]),
-        helper.make_node("Unsqueeze", ["target", "zero"], ["newest"]),
-        helper.make_node("Concat", ["kept", "newest"], ["h_pos_out"], axis=0),
-    ]
-    numbers = {"zero": 0, "one": 1, "two": 2, "three": 3}
-    step = -1 if turned_round else 1
-    constants = [helper.make_tensor(name, TensorProto.INT64, [1], [number]) for name, number in numbers.items()]
-    graph = helper.make_graph(nodes, "walk", inputs[::step], outputs[::step], constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 9
-    save(model, path)
-    return path
-
-
-@pytest.mark.parametrize("turned_round", [False, True])
-def test_leapp_binds_by_name_and_starts_from_its_file(tmp_path, command, turned_round):
-    """A history of [3, 1, 2] is one vector of six numbers; the model may list its inputs and outputs in another order."""
-    _leapp_model(tmp_path / "walk.onnx", turned_round=turned_round)
-    start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
-    save_file({"walk/h_pos_in": start}, tmp_path / "walk_initial_values.safetensors")
-    root = imported(command, write_yaml(tmp_path / "leapp.yaml", LEAPP))
-    assert root["given"]["root_quat_w"] == {"name": "root_quat_w", "kind": "quaternion_xyzw", "space": "world"}
-    assert root["given"]["h_pos_in"]["carried"] == "h_pos_out"
-    assert root["networks"]["walk"]["inputs"] == {"root_quat_w": "root_quat_w", "h_pos_in": "h_pos_in"}
-    assert "RP424" not in root["checked"]  # three frames are not a batch
-    clip, run = tmp_path / "clip.npz", tmp_path / "run.trace.safetensors"
-    np.savez(clip, root_quat_w=np.tile(np.array([7.0, 8.0, 0.0, 0.0], "f"), (2, 1)))
-    contract = tmp_path / "contract.toml"
-    assert command("run", "--contract", contract, clip, "--mode", "free", "--frames", 2, "-o", run).status == 0
-    rows = read_trace(run).stages
-    assert rows["h_pos_in"].tolist() == [[0, 1, 2, 3, 4, 5], [2, 3, 4, 5, 7, 8]]
-
-
-def test_files_of_another_folder_are_left_open_and_their_numbers_kept(tmp_path, command):
-    """A contract names no file outside its folder: the start's numbers stand in it, and the model is asked for."""
-    for folder in ("export", "game"):
-        (tmp_path / folder).mkdir()
-    _leapp_model(tmp_path / "export" / "walk.onnx")
-    start = np.arange(6, dtype=np.float32).reshape(3, 1, 2)
-    save_file({"walk/h_pos_in": start}, tmp_path / "export" / "walk_initial_values.safetensors")
-    out = tmp_path / "game" / "contract.toml"
-    made = command("init", "--from", write_yaml(tmp_path / "export" / "leapp.yaml", LEAPP), "-o", out)
-    assert made.status == 0, made.err
-    text = out.read_text(encoding="utf-8")
-    assert tomllib.loads(text)["numbers"]["start_h_pos_in"]["value"] == [0, 1, 2, 3, 4, 5]
-    assert "LEFT OPEN: file. walk.onnx is not in this folder" in text
+def test_a_model_of_another_folder_is_left_open(tmp_path, command):
+    """A contract names no file outside its folder: the model is asked for."""
+    (tmp_path / "game").mkdir()
+    source, model = write_yaml(tmp_path / "deploy.yaml", DEPLOY), write_model(tmp_path / "policy.onnx", OBSERVED, 4)
+    text = imported(command, source, "--onnx", model, out=tmp_path / "game" / "contract.toml")["text"]
+    assert "LEFT OPEN: file. policy.onnx is not in this folder" in text
 
 
 def test_every_command_of_the_page_runs(checkout, tmp_path, command, monkeypatch):
@@ -313,10 +239,9 @@ def test_every_command_of_the_page_runs(checkout, tmp_path, command, monkeypatch
     save_file(robot_recording(model), tmp_path / "engine.safetensors")
     write_yaml(tmp_path / "deploy.yaml", DEPLOY)
     write_yaml(tmp_path / "walk_descriptor.yaml", DESCRIPTOR)
-    write_yaml(tmp_path / "walk_leapp.yaml", LEAPP)
     write_model(tmp_path / "mjlab_policy.onnx", 45, 2, METADATA)
     monkeypatch.chdir(tmp_path)
-    assert len(lines) >= 10
+    assert len(lines) >= 9
     for line in lines:
         if line == "init":
             for contract in tmp_path.glob("*.toml"):  # a new folder on the page

@@ -91,15 +91,13 @@ def test_gains_that_are_exchanged_are_not_paired_with_each_other(others, real_da
 
 
 @pytest.mark.parametrize(
-    ("name", "width", "actions", "left_open"),
+    ("name", "width", "actions"),
     [
-        ("io_descriptors/agile_g1_velocity_history.yaml", 255, 14, True),
-        ("io_descriptors/isaaclab_anymal_d_velocity.yaml", 48, 12, True),
-        ("leapp/Velocity-G1-v0.yaml", None, 12, False),
-        ("leapp/Velocity-T1-v0.yaml", None, 12, False),
+        ("io_descriptors/agile_g1_velocity_history.yaml", 255, 14),
+        ("io_descriptors/isaaclab_anymal_d_velocity.yaml", 48, 12),
     ],
 )
-def test_descriptions_without_their_models_import_and_pass(others, command, name, width, actions, left_open):
+def test_descriptions_without_their_models_import_and_pass(others, command, name, width, actions):
     """What a stack ships must be readable without its training run."""
     from rigpact.contract.contract_files import open_contract
 
@@ -108,31 +106,7 @@ def test_descriptions_without_their_models_import_and_pass(others, command, name
     assert made.status == 0, made.err
     checked = command("check", contract)
     assert checked.status == 0, checked.out
-    assert ("RP749" in checked.out) == left_open
+    assert "RP749" in checked.out
     opened = open_contract(contract)
-    if width is not None:
-        assert opened.fields("obs").width == width
-        assert opened.fields("target").width == actions
-    else:
-        assert opened.fields("joint_pos").width == actions
+    assert (opened.fields("obs").width, opened.fields("target").width) == (width, actions)
     assert len(contract.read_text(encoding="utf-8").splitlines()) <= 120
-
-
-def test_a_leapp_package_runs_from_its_initial_values(others, command):
-    """Eight calls with feedback; started from zeros, the first poses would differ (the file's start is not zero)."""
-    home = others / "leapp" / "tiny_ours"
-    golden, contract, run = home / "golden_8_frames.safetensors", home / "contract.toml", home / "run.trace.safetensors"
-    assert command("init", "--from", home / "Tiny-v0.yaml", "-o", contract).status == 0
-    assert command("check", contract).status == 0
-    explained = command("explain", golden, "--contract", contract, "--format", "json")
-    assert (explained.status, _verdict(explained)) == (0, "agrees"), explained.out
-    assert command("run", "--contract", contract, golden, "--mode", "free", "--frames", 8, "-o", run).status == 0
-    compared = command(
-        "diff", run, golden, "--contract", contract, "--stage", "joint_pos", "--stage", "last_action_out"
-    )
-    assert compared.status == 0, compared.out
-    text = contract.read_text(encoding="utf-8")
-    contract.write_text(text.replace('start = "start_h_policy_joint_pos_in"', 'start = "zeros"'), encoding="utf-8")
-    command("run", "--contract", contract, golden, "--mode", "free", "--frames", 8, "-o", run)
-    assert command("diff", run, golden, "--contract", contract, "--stage", "joint_pos").status == 1
-    assert command("explain", golden, "--contract", contract).status == 1

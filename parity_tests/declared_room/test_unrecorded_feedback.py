@@ -84,7 +84,7 @@ def test_an_answer_is_judged_though_its_memory_is_not_recorded(tmp_path, command
 
 
 def test_an_engine_that_starts_from_another_memory_differs(tmp_path, command):
-    """LEAPP's runtime takes zeros where the file of initial values is missing: the first steps are another character's."""
+    """A runtime takes zeros where the file of initial values is missing: the first steps are another character's."""
     _files(tmp_path, DECAYING, '"half"')
     _engine(tmp_path, _decaying, 0.0)
     answer = _explained(command, tmp_path)

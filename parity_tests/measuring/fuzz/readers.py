@@ -52,7 +52,7 @@ from .uses import SoundGate, compared, drafted, explained, log_explained, ran, r
 FILES = Path(__file__).with_name("files")
 SYSTEMS = ("blender_ik/blender_ik.json", "imu_pose/imu_pose.json", "neurarig/neurarig.json", "neurarig/neurarig_plugin.toml",
            "rig_inversion/rig_inversion_approximation.toml")  # fmt: skip
-TABLES = {"deploy.yaml": foreign_files.DEPLOY, "io.yaml": foreign_files.DESCRIPTOR, "leapp.yaml": foreign_files.LEAPP}
+TABLES = {"deploy.yaml": foreign_files.DEPLOY, "io.yaml": foreign_files.DESCRIPTOR}
 CONFIGURATIONS = {
     "walker.py": foreign_files.CLASSES,
     "config.yaml": foreign_files.ROBOT_POLICY,

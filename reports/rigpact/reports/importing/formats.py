@@ -26,7 +26,7 @@ from rigpact.reports.importing import lerobot
 from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, leapp, mjlab_metadata
+from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, mjlab_metadata
 from rigpact.reports.importing.toml_text import draft_to_toml
 from rigpact.reports.importing.values import ImportRequest, Model, Node, named_file, read_model_beside
 
@@ -194,7 +194,6 @@ KNOWN = (
     "IsaacLab's or mjlab's params/env.yaml (sim, decimation, observations, actions)",
     "configuration classes of legged_gym and its kin (.py), unitree_rl_gym's g1.yaml (kps, default_angles)",
     "rl_sar's config.yaml (observations, rl_kp)",
-    "LEAPP's YAML (models, pipeline)",
     "a LeRobot policy's config.json (type, input_features)",
     "BVH animations",
 )
@@ -280,7 +279,6 @@ def _bag_draft(request: ImportRequest) -> Draft:
 _YAML: Mapping[str, tuple[set[str], Callable[[Node, ImportRequest], Draft]]] = {
     "deploy.yaml": ({"joint_ids_map", "observations"}, deploy_yaml.to_draft),
     "IO descriptor": ({"articulations", "observations", "actions"}, io_descriptor.to_draft),
-    "LEAPP": ({"models", "pipeline"}, leapp.to_draft),
     "env.yaml": ({"observations", "actions", "decimation", "sim"}, env_yaml.to_draft),
     "g1.yaml": ({"kps", "kds", "default_angles", "num_actions", "num_obs"}, legged_gym.deploy_to_draft),
     "rl_sar": ({"observations", "rl_kp"}, rl_sar.to_draft),
