@@ -46,7 +46,7 @@ OPTIONS = {
     "gate": "--archive --base --config --from --html --only --operations --quiet --report --selftest --strict",
     "convert": f"{CONVENTIONS} --as --below --config --contract --episode --fps --mode --out --producer --quiet --segment --tick",
     "codegen": f"{CONVENTIONS} --headers --loop --namespace --onnx --out --quiet --stamp --unreal",
-    "sweep": f"{RUN} --out --processes --quiet --retries --retry-errors --scheduler --strict",
+    "sweep": f"{RUN} --out --processes --quiet --retries --retry-errors --strict",
     "show": f"{CONVENTIONS} --beside --onnx --write --write-contract",
 }
 """Each command's options beside --format."""

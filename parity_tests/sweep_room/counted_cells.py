@@ -40,12 +40,6 @@ def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:
     )
 
 
-def waiting(cell: Cell, *, seconds: float = 0.0) -> Measured:
-    """A cell that only waits: the remaining time is the cost of the sweep itself."""
-    time.sleep(seconds)
-    return Measured("pass", frames=1, judged_frames=1, mean_error=0.0, mean_deg=0.0, copy_last_mean_deg=1.0)
-
-
 def times_measured(marks: Path) -> dict[str, int]:
     """How often each cell was begun."""
     counts: dict[str, int] = {}

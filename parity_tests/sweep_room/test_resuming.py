@@ -1,20 +1,24 @@
-"""A sweep that is stopped, broken or repeated: nothing is lost, nothing is measured twice, the bytes stay the same."""
+"""A sweep that is stopped, broken or repeated, or whose process dies: nothing is lost, nothing is measured twice."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.sweep import results as results_module
-from rigpact.reports.sweep.journal import JOURNAL, TIMINGS, Outcome
 from rigpact.reports.sweep.plan import Cell, SweepPlan
-from rigpact.reports.sweep.results import RESULTS, read_results
-from rigpact.reports.sweep.sweep import run_sweep
-from rigpact.reports.sweep.workers import Runner, in_processes, in_this_process
+from rigpact.reports.sweep.sweep import (
+    JOURNAL,
+    RESULTS,
+    Outcomes,
+    Runner,
+    in_processes,
+    in_this_process,
+    read_results,
+    run_sweep,
+)
 
 CELLS = 30
 
@@ -24,7 +28,7 @@ class PowerCut(Exception):
 
 
 def stopping_after(count: int, runner: Runner) -> Runner:
-    def run(cells: Iterable[Cell]) -> Iterator[Outcome]:
+    def run(cells: Iterable[Cell]) -> Outcomes:
         for number, outcome in enumerate(runner(cells)):
             if number == count:
                 raise PowerCut
@@ -61,7 +65,7 @@ def test_a_finished_sweep_does_no_work_again_but_for_a_line_that_a_crash_cut_off
     """A job that CI starts twice costs nothing; a half-written line is neither done nor glued to the next one."""
     plan, out = counted.plan_of(10), tmp_path / "out"
     run_sweep(plan, out, here)
-    before = {name: (out / name).read_bytes() for name in (RESULTS, JOURNAL, TIMINGS)}
+    before = {name: (out / name).read_bytes() for name in (RESULTS, JOURNAL)}
     assert run_sweep(plan, out, here).measured == 0
     assert {name: (out / name).read_bytes() for name in before} == before
     assert set(counted.times_measured(marks).values()) == {1}
@@ -86,7 +90,7 @@ def test_an_edited_journal_is_refused(counted: ModuleType, tmp_path: Path, here:
 def test_the_order_of_completion_does_not_show(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
     """A diff of two nights must show what changed, not which worker was faster."""
 
-    def backwards(cells: Iterable[Cell]) -> Iterator[Outcome]:
+    def backwards(cells: Iterable[Cell]) -> Outcomes:
         return iter([*here(cells)][::-1])
 
     plan = counted.plan_of(CELLS)
@@ -105,19 +109,14 @@ def test_one_process_and_two_give_the_same_bytes(demo_plan: Callable[..., SweepP
     assert {row["verdict"] for row in read_results(tmp_path / "one")} <= {"pass", "copy_last_is_better"}
 
 
-def test_rows_are_written_in_groups(counted: ModuleType, tmp_path: Path, here: Runner, monkeypatch: Any) -> None:
-    """Memory stays flat: no more rows are held than a group has."""
-    held: list[int] = []
-
-    def seen(rows: Iterable[Any], size: int) -> Iterator[Any]:
-        chunk = list(original(rows, size))
-        held.append(len(chunk))
-        return iter(chunk)
-
-    original = results_module.itertools.islice
-    monkeypatch.setattr(results_module.itertools, "islice", seen)
-    monkeypatch.setattr(results_module, "_ROWS_AT_ONCE", 7)
-    run_sweep(counted.plan_of(20), tmp_path / "out", here)
-    monkeypatch.undo()
-    assert held == [7, 7, 6, 0]
-    assert len(read_results(tmp_path / "out")) == 20
+def test_a_cell_that_kills_its_process_is_the_only_error(counted: ModuleType, marks: Path, tmp_path: Path) -> None:
+    """A model that crashes the inference library takes a process with it, not the night."""
+    plan = counted.plan_of(5, deadly=2)
+    runner = partial(in_processes, processes=2, retries=1, measure=partial(counted.measured, marks=marks))
+    report = run_sweep(plan, tmp_path / "out", runner)
+    rows = read_results(tmp_path / "out")
+    assert [row["clip"] for row in rows if row["error_kind"] == "died"] == [counted.DEADLY]
+    assert len(rows) == report.measured == 5
+    assert report.summary.exit_code() == 1
+    deadly = next(row["cell"] for row in rows if row["error_kind"] == "died")
+    assert counted.times_measured(marks)[deadly] == 3  # in company, alone, and once more

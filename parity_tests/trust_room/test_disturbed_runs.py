@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,7 @@ from rigpact.contract.files import opened, read_bytes
 from rigpact.contract.inputs import inputs_remembered
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.gate.judging import provenance_of
-from rigpact.reports.sweep.journal import JOURNAL, Journal
-from rigpact.reports.sweep.results import read_results
+from rigpact.reports.sweep.sweep import JOURNAL, Journal, read_results
 
 from .recorded_demo import recorded
 from .tried import passes, refused
@@ -144,7 +144,7 @@ def test_a_gate_that_is_ended_leaves_the_old_reports(name: str, here: Path) -> N
 @refused("a second sweep into the folder of one that runs", "exit 2; the first one loses nothing")
 def test_a_second_sweep_in_one_folder_is_refused(here: Path) -> None:
     """Two processes write between each other's bytes: a line is torn, and the journal of a night is unreadable."""
-    with Journal(here / "swept"):
+    with closing(Journal(here / "swept")):
         with started(*SWEEP) as second:
             assert second.stderr is not None
             said = second.stderr.read()
@@ -158,7 +158,7 @@ def test_a_second_sweep_in_one_folder_is_refused(here: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 def test_a_killed_process_leaves_no_lock(here: Path) -> None:
     """A lock that nobody can open is mended by hand, at night, by somebody who deletes the folder."""
-    code = "import sys, time; from pathlib import Path; from rigpact.reports.sweep.journal import Journal; "
+    code = "import sys, time; from pathlib import Path; from rigpact.reports.sweep.sweep import Journal; "
     code += "held = Journal(Path('swept')); print('held', flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -166,8 +166,7 @@ def test_a_killed_process_leaves_no_lock(here: Path) -> None:
         with pytest.raises(UnusableInput, match="another process"):
             Journal(here / "swept")
         holder.kill()
-    with Journal(here / "swept"):
-        pass
+    Journal(here / "swept").close()
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {

@@ -19,7 +19,6 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
-from rigpact.contract.version import rigpact_version
 from rigpact.reference_runtime.files.declared import Subject, files_of
 from rigpact.reference_runtime.files.run import Runner
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
@@ -155,9 +154,6 @@ def _with_given_names(text: str, cell: Cell) -> str:
 
 
 def _measured(cell: Cell) -> Measured:
-    if cell.version != rigpact_version():
-        found = f"version {rigpact_version()} on the worker"
-        raise UnusableInput("rigpact", found, cell.version, "install the same one")
     _bring(cell.operations, cell.sources)
     contract = _contract(cell.bundle, cell.companion, cell.changes)
     network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
@@ -235,8 +231,8 @@ def _checked(file: SweptFile) -> Path:
     path = Path(file.path)
     found = file_sha256(path)
     if found != file.sha256:
-        hint = "did it change since the sweep began, or is it another file on this worker?"
-        raise UnusableInput(file.name, f"a file of SHA-256 {found[:12]}", f"{file.sha256[:12]} as planned", hint)
+        expected = f"{file.sha256[:12]} as planned"
+        raise UnusableInput(file.name, f"a file of SHA-256 {found[:12]}", expected, "it changed since the sweep began")
     return path
 
 

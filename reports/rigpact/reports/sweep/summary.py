@@ -5,7 +5,7 @@ It reads the rows once, and keeps only a few of the worst cells and the best one
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,8 +15,8 @@ from rich.console import Console
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_INTERNAL, EXIT_PASS
 from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.sweep.measure import ALIGNED, COPY_LAST_IS_BETTER, DEFECT, ERROR, NOT_FINITE, PASS, VERDICTS
-from rigpact.reports.sweep.results import Row
 
+Row = Mapping[str, Any]
 WORST_SHOWN, BEST_SHOWN = 5, 20
 _SHOWN = (
     "clip", "model", "conventions", "mode", "verdict", "stage", "unit", "mean_error", "mean_deg", "mean_cm",

@@ -1,4 +1,4 @@
-"""`rigpact sweep`: measure many clips, checkpoints and conventions, on this machine or on a cluster."""
+"""`rigpact sweep`: measure many clips, checkpoints and conventions, in processes of this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from rigpact.contract.errors import UnusableInput
 from rigpact.reports.command_line import options
 
 
@@ -28,7 +27,6 @@ Knobs = Annotated[list[str] | None, options.option("--set", "KNOB=V1,V2", "Value
 Processes = Annotated[
     int | None, typer.Option("--processes", min=1, help="Processes of this machine; else one for each core.")
 ]
-Scheduler = Annotated[str | None, options.option("--scheduler", "ADDRESS", "The Dask cluster, as tcp://HOST:PORT.")]
 Retries = Annotated[int, typer.Option("--retries", min=0, help="Attempts more for a cell whose process died.")]
 RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Measure cells with an error again.")]
 
@@ -46,7 +44,6 @@ def sweep(
     companion: options.Companion = None,
     conventions: options.ConventionsFile = None,
     processes: Processes = None,
-    scheduler: Scheduler = None,
     retries: Retries = 2,
     retry_errors: RetryErrors = False,
     output_format: options.Format = options.OutputFormat.TEXT,
@@ -62,17 +59,16 @@ def sweep(
     from rigpact.reports.processes import processors
     from rigpact.reports.sweep.plan import MODES, plan_sweep
     from rigpact.reports.sweep.summary import print_summary
-    from rigpact.reports.sweep.sweep import run_sweep, runner_of
+    from rigpact.reports.sweep.sweep import in_processes, in_this_process, run_sweep
     from rigpact.reports.terminal import print_json, show
 
-    if processes is not None and scheduler is not None:
-        raise UnusableInput("--processes and --scheduler", "both", "one of them")
     contract, base = options.contract_files(bundle, companion, None, None).opened(), declared_changes((), conventions)
     modes, knobs = MODES if mode is SweepMode.BOTH else (mode.value,), settings or ()
     plan = plan_sweep(
         contract, companion, onnx, clip, knobs, base=base, modes=modes, frames=frames, engine=engine.value
     )
-    runner = runner_of(min(processes or processors(), len(plan)), scheduler, retries)
+    count = min(processes or processors(), len(plan))
+    runner = in_this_process if count == 1 else partial(in_processes, processes=count, retries=retries)
     report = run_sweep(plan, out, runner, retry_errors=retry_errors)
     results = report.results.as_posix()
     if output_format is options.OutputFormat.JSON:

@@ -33,7 +33,6 @@ EXTRAS = {
     "pyarrow": ("sweep", "the table of a sweep as Parquet"),
     "mcap": ("readers", "bags of ROS 2 as recordings (with mcap-ros2-support)"),
     "h5py": ("readers", "HDF5 as recordings"),
-    "distributed": ("cluster", "a sweep on a cluster (Dask)"),
     "mujoco": ("physics", "a training side that simulates"),
     "torch": ("training", "the functions of a training side in torch (rigpact check --module)"),
 }
