@@ -161,7 +161,7 @@ SUBJECTS = (
     Subject("blend", '{ name = "x", size = 3 }, { name = "y", size = 3 }, { name = "z", size = 3 }',
         'operation = "blend", of = ["x", "y", "z"], weights = [0.5, 0.3, -0.7]', drawn(x=3, y=3, z=3), summed(0.5, 0.3, -0.7), {
         "weights": {"equal": summed(1 / 3, 1 / 3, 1 / 3), "reversed": summed(-0.7, 0.3, 0.5),
-                    "first_only": summed(1.0, 0.0, 0.0), "all_added": summed(1.0, 1.0, 1.0)},
+                    "first_only": summed(1.0, 0.0, 0.0), "last_only": summed(0.0, 0.0, 1.0), "all_added": summed(1.0, 1.0, 1.0)},
     }),
     Subject("norm", '{ name = "x", size = 6 }', 'operation = "norm", of = "x", measure = "euclidean"', drawn(x=6),
         lambda x: MEASURES["euclidean"](threes(x)), {"measure": {

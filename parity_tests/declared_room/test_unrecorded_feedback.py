@@ -1,4 +1,4 @@
-"""A network hands its own history on, and the engine does not record it: what it gives is judged, where it can be."""
+"""A network or a filter hands its own history on, and the engine does not record it: what it gives is judged, where it can be."""
 
 import numpy as np
 import pytest
@@ -90,6 +90,53 @@ def test_an_engine_that_starts_from_another_memory_differs(tmp_path, command):
     answer = _explained(command, tmp_path)
     assert answer.status == 1
     assert "First divergence: frame 0, stage y" in answer.out
+
+
+def test_a_memory_that_is_never_handed_on_is_said(tmp_path, command):
+    """An export whose caller gives the first memory in every step: the character forgets, and only its answers are recorded."""
+    _files(tmp_path, DECAYING, '"half"')
+    _engine(tmp_path, lambda _, x: _decaying(np.float32(0.5), x), 0.5)
+    answer = _explained(command, tmp_path)
+    assert answer.status == 1
+    assert "EXPLAINED: supposing that h_in is never carried: every frame has what the first one has" in answer.out
+
+
+FILTER = """
+format = "rigpact-contract"
+version = 1
+name = "filter"
+fps = 50
+given = [{ name = "x", size = 2 }, { name = "was", size = 2, carried = "kept", start = "zeros" }]
+stages = [
+    { name = "kept", operation = "blend", of = ["was", "x"], weights = [0.8, 0.2] },
+    { name = "y", operation = "affine", of = "kept", scale = 0.25 },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (lambda h, x: 0.8 * h + 0.2 * x, "AGREES"),
+        (lambda h, x: h + np.float32(0.2) * (x - h), "AGREES"),
+        (lambda _, x: x, "EXPLAINED: kept.weights = last_only"),
+        (lambda h, x: 0.2 * h + 0.8 * x, "EXPLAINED: kept.weights = reversed"),
+        (lambda _, x: 0.2 * x, "EXPLAINED: supposing that was is never carried"),
+    ],
+)
+def test_a_filter_runs_from_its_start(step, said, tmp_path, command):
+    """Nothing of it is recorded: neither rounding of another order nor of float64 is a difference."""
+    (tmp_path / "contract.toml").write_text(FILTER, encoding="utf-8")
+    x, h, y = np.random.default_rng(7).normal(size=(200, 2)).astype("f"), np.zeros(2, "f"), []
+    for row in x:
+        h = step(h, row).astype("f")
+        y.append(h * np.float32(0.25))
+    np.savez(tmp_path / "engine.npz", x=x, y=np.array(y))
+    assert said in _explained(command, tmp_path).out
+    rows = [",".join(f"{value:.4f}" for value in (*one, *other)) for one, other in zip(x, y, strict=True)]
+    (tmp_path / "engine.csv").write_text("\n".join(("x[0],x[1],y[0],y[1]", *rows)), encoding="utf-8")
+    printed = command("explain", tmp_path / "engine.csv", "--contract", tmp_path / "contract.toml")
+    assert said in printed.out, "four decimals are lost in each step of the filter"
 
 
 @pytest.mark.parametrize("first", [0, 10])

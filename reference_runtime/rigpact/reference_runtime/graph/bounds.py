@@ -241,6 +241,8 @@ def _own_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream:
     own = stage_bound(stage, frames, rows, upstream)
     if stage.carried is None or frames.mode != "free":
         return own
+    if stage.name in frames.fed_back:
+        return np.asarray(own + frames.fed_back[stage.name][1][frames.frame])
     source = source_of(stage, frames)
     handed_on = None if source in frames.recorded else frames.computed(source)
     if handed_on is None:

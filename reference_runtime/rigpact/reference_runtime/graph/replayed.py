@@ -25,7 +25,8 @@ from rigpact.reference_runtime.recordings.precision import Precision
 
 Keep = Callable[[str, Any, Callable[[], FloatArray | None], str], FloatArray | None]
 """Stage, conventions, function, what it gives -> the stage's rows, their bound or draws of them, from the cache or computed."""
-
+FedBack = dict[str, tuple[FloatArray, FloatArray]]
+"""Of fed-back stages that nothing records: their rows of every frame, (T, width), and how far rounding moves them."""
 
 WRITTEN_PATTERNS = 16
 """Patterns of signs in which recorded numbers are moved by what writing them may have lost."""
@@ -42,7 +43,8 @@ class Evidence:
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
     the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
     digits or bits. `says_mode` is False where the file does not say who drove the run. `work` counts what its replays compute.
-    `hidden` (T, width) tells which recorded numbers of a stage say nothing: a limit behind it hid them.
+    `hidden` (T, width) tells which recorded numbers of a stage say nothing: a limit behind it hid them. `fed_back` gives what a
+    free run from its start feeds back under a contract, where nothing records it; it counts what that computes.
     """
 
     frame: NDArray[np.int64]
@@ -55,6 +57,7 @@ class Evidence:
     says_mode: bool = True
     work: Work = field(default_factory=Work)
     hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    fed_back: Callable[[Contract, Work], FedBack] | None = None
 
     @property
     def end(self) -> int:
@@ -179,9 +182,16 @@ class ReplayedFrames(FramesOfContract):
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
+        if name in self.fed_back:
+            return self.fed_back[name][0][self.frame]
         before = self.shifted(self[source_of(stage, self)], -1)
         seed = self._seed(stage, before)
         return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, seed, before), seed)
+
+    @cached_property
+    def fed_back(self) -> FedBack:
+        """What a run from the start feeds back, and how far rounding moves it, where nothing records it."""
+        return {} if self.evidence.fed_back is None else self.evidence.fed_back(self.contract, self.evidence.work)
 
     def _seed(self, stage: Stage, like: FloatArray) -> FloatArray:
         """Rows of a fed-back stage that do not come from the frame before: the clip's, else its first row, else NaN."""

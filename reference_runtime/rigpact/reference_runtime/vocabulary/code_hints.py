@@ -85,6 +85,7 @@ CODE_HINTS: Mapping[str, Mapping[str, Readings]] = {
             "equal": CodeHint("y = (a + b) / 2;", "torch.stack((a, b)).mean(0)"),
             "reversed": CodeHint("y = w[1] * a + w[0] * b; // lerp(b, a, w)", "torch.lerp(b, a, w)"),
             "first_only": CodeHint("y = a; // the other is never blended in", "y = a"),
+            "last_only": CodeHint("y = b; // a filter that is not applied", "y = b"),
             "all_added": CodeHint("y = a + b; // no weights", "y = a + b"),
         },
     },

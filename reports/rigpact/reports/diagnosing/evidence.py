@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,94 +14,81 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Severity
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.stage import Graph, NotKnown, Stage
+from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.declared import files_of, network_of
-from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_bound
-from rigpact.reference_runtime.graph.replayed import Evidence, check_widths, path_of
-from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.graph.bounds import PATTERNS, STORED, WRITTEN_MARGIN, stage_bound
+from rigpact.reference_runtime.graph.replayed import Evidence, FedBack, check_widths, path_over_frames
+from rigpact.reference_runtime.graph.run import Changes, ClipDrive, LiveFrames
+from rigpact.reference_runtime.graph.work import Work
+from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract, with_all_bones
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import before_a_gap
 from rigpact.reports.comparing.judgement import about_contract, about_precision, about_size
 
-# Feedback that a recording leaves out: computed from its start, so that what the network gives can still be judged
-_SIGNS = 2
-"""Runs with moved rows: rounding of either sign."""
+# Feedback that a recording leaves out: it follows from the start of the run, where rounding does not grow without end
+_SIGNS = 61
+"""Frames after which drawn signs of rounding return."""
+_MOST_GROWN = 4096
+"""So many times its own rounding a fed-back number may be off; a chaotic loop is off by more after a few frames."""
 
 
 def with_unrecorded_feedback(evidence: Evidence, contract: Contract) -> Evidence:
-    """The evidence with the rows of feedback that was not recorded, where they can be known; else as it is."""
-    graph: Graph = contract.system.graph
-    if not _is_replayable(evidence, graph):
-        return evidence
-    rows = _rows(evidence, contract, 0.0)
-    carried = [stage.name for stage in graph if stage.carried is not None]
-    if rows is None or not _is_stable(evidence, contract, rows):
-        return evidence
-    given = {name: evidence.recorded[name] for name in graph.given if name in evidence.recorded}
-    drive = ClipDrive({**given, **{name: rows[name] for name in carried}})
-    return replace(evidence, mode="teacher", drive=lambda _contract: drive)
-
-
-def _is_replayable(evidence: Evidence, graph: Graph) -> bool:
-    """Whether some feedback is missing, every other input is there, and no convention stands in the loop."""
-    carried = [stage for stage in graph if stage.carried is not None]
-    missing = [stage for stage in carried if not {stage.name, str(stage.carried)} & evidence.recorded.keys()]
+    """The evidence with what is fed back and was not recorded, where it can be known; else as it is."""
+    graph, recorded = contract.system.graph, evidence.recorded
+    missing = [each for each in graph if each.carried is not None and not {each.name, each.carried} & recorded.keys()]
     is_whole = bool(np.array_equal(evidence.frame, np.arange(len(evidence.frame))))
-    is_plain = evidence.mode == "free" and evidence.drive is None and evidence.network is not None
-    others = [name for name in graph.given if graph[name].carried is None]
-    if not (missing and is_whole and is_plain and all(name in evidence.recorded for name in others)):
-        return False
-    return all(_is_fixed(stage, graph, evidence.recorded) for stage in carried)
+    is_said = all(each.start is not None and not each.carried_fields for each in missing)
+    if not (missing and is_whole and is_said) or evidence.mode != "free" or evidence.drive is not None:
+        return evidence
+    loop = frozenset[str]().union(*(path_over_frames(graph, each.name, recorded) for each in missing))
+    knobs, kept = {knob.name for name in loop for knob in graph[name].every_knob}, dict[Hashable, FedBack]()
+
+    def fed_back(under: Contract, work: Work) -> FedBack:
+        key = tuple(sorted((name, str(under.conventions[name])) for name in knobs))
+        if key not in kept:
+            kept[key] = _run_from_start(evidence, under, [each.name for each in missing], loop, work)
+        return kept[key]
+
+    return replace(evidence, fed_back=fed_back) if fed_back(contract, Work()) else evidence
 
 
-def _is_fixed(stage: Stage, graph: Graph, recorded: Mapping[str, FloatArray]) -> bool:
-    """Whether what a stage takes over is one answer of a network under every convention, from a start that is said."""
-    source = graph[str(stage.carried)]
-    on_the_way = path_of(graph, source.name, recorded)
-    has_choices = stage.source_knob is not None or any(graph[name].every_knob for name in on_the_way)
-    return stage.start is not None and source.is_answer and not has_choices
+def _run_from_start(
+    evidence: Evidence, contract: Contract, missing: Sequence[str], loop: frozenset[str], work: Work
+) -> FedBack:
+    """Rows of what is fed back and how far rounding moves them, each (T, width); nothing where that is not known.
 
+    Beside the run itself others go, in which every stage of the loop is moved by its own rounding in a pattern of signs, and what
+    was recorded by the digits that writing it lost.
+    """
+    graph, rng, count = contract.system.graph, np.random.default_rng(0), len(evidence.frame)
 
-def _rows(evidence: Evidence, contract: Contract, sign: float) -> dict[str, FloatArray] | None:
-    """Every stage from the start on, (T, width): recorded where it was; carried rows moved by their rounding times `sign`."""
-    graph: Graph = contract.system.graph
-    frames = _Moved(contract, evidence, sign)
-    for _ in evidence.frame:
-        frames.step()
-    rows = {name: frames.history(name, 0) for name in graph.names}
-    found = {name: each for name, each in rows.items() if each is not None}
-    return found if all(name in found and np.isfinite(found[name]).all() for name in graph.given) else None
+    def moved_by_rounding(stage: Stage, signs: FloatArray, frames: LiveFrames, rows: FloatArray) -> FloatArray:
+        work.add(rows)
+        own = gamma(STORED) * np.abs(rows) if stage.is_answer else stage_bound(stage, frames, rows, {})
+        return np.asarray(rows + own * signs[frames.frame[0] % len(signs)], np.float32)
 
-
-class _Moved(LiveFrames):
-    """A run in which the fed-back numbers are moved by one rounding in each frame."""
-
-    def __init__(self, contract: Contract, evidence: Evidence, sign: float) -> None:
-        super().__init__(contract, [ClipDrive(evidence.recorded)], evidence.network, len(evidence.frame), "free")
-        self._sign = sign
-
-    def _rows(self, stage: Stage) -> FloatArray:
-        rows = super()._rows(stage)
-        return rows if stage.carried is None else (rows * (1.0 + self._sign * 2.0 * UNIT_ROUNDOFF)).astype(np.float32)
-
-
-def _is_stable(evidence: Evidence, contract: Contract, rows: Mapping[str, FloatArray]) -> bool:
-    """Whether rounding of the fed-back numbers moves every answer by less than the network's own bound."""
-    graph: Graph = contract.system.graph
-    for sign in np.linspace(-1.0, 1.0, _SIGNS):
-        moved = _rows(evidence, contract, float(sign))
-        for name in graph.answers:
-            if moved is None or name not in rows or name not in moved:
-                return False
-            try:
-                bound = stage_bound(graph[name], KnownFrames(contract, rows), rows[name], {})
-            except NotKnown:
-                return False
-            if np.any(np.abs(moved[name].astype(np.float64) - rows[name]) > bound):
-                return False
-    return True
+    moved: dict[str, Callable[[LiveFrames, FloatArray], FloatArray]] = {}
+    for stage in graph:
+        if stage.name in loop and stage.compute is not None and stage.name not in evidence.recorded:
+            signs = rng.choice(np.array((-1.0, 1.0)), (_SIGNS, 1 + PATTERNS, stage.fields(contract).width))
+            signs[:, :3] = np.array((0.0, 1.0, -1.0))[:, None]
+            moved[stage.name] = partial(moved_by_rounding, stage, signs)
+    written = evidence.moved_by_writing[:PATTERNS] or [evidence] * PATTERNS
+    drives = [ClipDrive(each.recorded) for each in (evidence, *written)]
+    only = loop.union(*(graph[name].needs for name in loop))
+    frames = LiveFrames(contract, drives, evidence.network, count, changes=Changes(stages=moved), only=only)
+    frames.run(count)
+    found: FedBack = {}
+    for name in missing:
+        rows = frames.kept.get(name)
+        if rows is None or not np.isfinite(rows[:, 0]).all():
+            return {}
+        off = np.abs(rows.astype(np.float64) - rows[:, :1]).max(axis=1)
+        if not off.max() <= _MOST_GROWN * gamma(STORED) * np.abs(rows[:, 0]).max():
+            return {}
+        found[name] = rows[:, 0], WRITTEN_MARGIN * off
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """What else can be wrong than a convention: the clip, the frame where it starts, the bundle, or the model's weights are not
-those that were given.
+those that were given; or what nothing records was never handed on.
 
-A supposition is another choice of the files at hand, under which a recording is diagnosed anew. It is accepted only if the stages
-that differ become fewer, none is added, and those that come from the clip agree.
+A supposition is another choice of the files at hand, or of what they leave out, under which a recording is diagnosed anew. It
+is accepted only if the stages that differ become fewer, none is added, and those that come from the clip agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
-from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.graph.replayed import Evidence, FedBack
+from rigpact.reference_runtime.graph.work import Work
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, Part
@@ -38,7 +41,7 @@ time."""
 
 @dataclass(frozen=True, eq=False)
 class Supposition:
-    """Another choice of clip, start, bundle or weights, in words, and what is judged then."""
+    """Another choice of clip, start, bundle, weights or memory, in words, and what is judged then."""
 
     words: str
     part: Part
@@ -73,10 +76,33 @@ def _suppositions(
         words = f"{clip.name} drove it from its frame {{}} on"
         yield from _at_another_start(part, words, part.evidence.drive)
         yield from _another_clip(part, clip)
+    yield from _never_carried(part)
     yield from _numbered_otherwise(part)
     yield from _another_bundle(part, recording, files)
     if given_files.onnx is not None:
         yield from _fewer_bits(given, given_files.onnx, room)
+
+
+def _never_carried(part: Part) -> Iterator[Supposition]:
+    """What a network or a filter remembers, and nothing records, as it is at the start in every frame."""
+    known = part.evidence.fed_back
+    if known is None:
+        return
+    names = tuple(known(part.contract, part.evidence.work))
+    for chosen in dict.fromkeys((names, *((name,) for name in names))):
+        words = f"{', '.join(chosen)} {'is' if len(chosen) == 1 else 'are'} never carried: every frame has what the first one has"
+        forgotten = replace(part.evidence, fed_back=partial(_forgotten, known, chosen))
+        yield Supposition(words, Part(forgotten, part.contract))
+
+
+def _forgotten(
+    known: Callable[[Contract, Work], FedBack], names: Sequence[str], contract: Contract, work: Work
+) -> FedBack:
+    found = known(contract, work)
+    kept = {
+        name: (np.broadcast_to(rows[:1], rows.shape), 0 * off) for name, (rows, off) in found.items() if name in names
+    }
+    return found | kept
 
 
 def _numbered_otherwise(part: Part) -> Iterator[Supposition]:

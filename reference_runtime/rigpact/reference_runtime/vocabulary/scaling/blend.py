@@ -19,6 +19,7 @@ _READINGS: Mapping[str, Reading] = {
     "equal": lambda weights: np.full_like(weights, 1.0 / weights.size),
     "reversed": lambda weights: weights[::-1],
     "first_only": lambda weights: np.eye(1, weights.size)[0],
+    "last_only": lambda weights: np.eye(1, weights.size, weights.size - 1)[0],
     "all_added": np.ones_like,
 }
 
