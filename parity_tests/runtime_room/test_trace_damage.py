@@ -327,6 +327,11 @@ def test_damage_in_a_segment_is_no_end_and_one_segment_can_be_converted(tmp_path
     assert command("convert", path, "-o", out).status == 2
     assert command("convert", path, "--segment", 2, "-o", out).status == 0
     agrees(read_trace(out), 1)
+    lines = tmp_path / "run.trace.jsonl"
+    first, second, _ = contents(tmp_path, ".trace.jsonl")
+    lines.write_bytes(first + second.replace(b'"frame":1', b'"frame":0'))
+    said = command("convert", lines, "--segment", 2, "-o", out)
+    assert (said.status, said.err.partition(": found")[0]) == (2, f"rigpact: error: {lines}#segment=2:3#/frame")
     path.write_bytes(parts[0] + parts[1][:-60] + bytes([parts[1][-60] ^ 1]) + parts[1][-59:] + parts[2])
     with pytest.raises(UnusableInput), segments(path):
         pass

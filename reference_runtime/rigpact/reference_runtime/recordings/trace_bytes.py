@@ -267,7 +267,10 @@ class Segments:
 
 @contextmanager
 def segments(path: Path) -> Iterator[Segments]:
-    """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself."""
+    """The segments of a recording while the block runs. A file of one segment, or of another kind, is itself.
+
+    What the block refuses names the recording and the segment's number, not the file that was made of it.
+    """
     if not path.name.endswith(SEGMENT_ENDINGS) or not path.is_file() or path.stat().st_size == 0:
         yield Segments((path,))
         return
@@ -281,7 +284,13 @@ def segments(path: Path) -> Iterator[Segments]:
         paths = tuple(Path(folder) / name for name in names)
         for each, content in zip(paths, parts, strict=True):
             write_bytes(each, content)
-        yield Segments(paths, tail)
+        try:
+            yield Segments(paths, tail)
+        except UnusableInput as error:
+            for number, each in enumerate(paths, start=1):
+                error.place = error.place.replace(str(each), f"{path}#segment={number}")
+            error.args = (error.one_line(),)
+            raise
 
 
 def _parts_of_frames(path: Path) -> tuple[list[bytes], str | None]:
