@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
-    from rigpact.reference_runtime.files.run import Runner
+    from rigpact.reference_runtime.files.run import Run
     from rigpact.reference_runtime.recordings.trace import Trace
     from rigpact.testing.files import UserFiles
 
@@ -69,20 +69,16 @@ def rigpact_traces(rigpact_files: UserFiles) -> dict[str, Trace]:
 
 
 @pytest.fixture(scope="session")
-def rigpact_loop(
-    rigpact_contract: Contract, rigpact_network: Any, rigpact_clips: dict[str, Any]
-) -> Callable[..., Runner]:
+def rigpact_loop(rigpact_contract: Contract, rigpact_network: Any, rigpact_clips: dict[str, Any]) -> Callable[..., Run]:
     """Start the reference runtime: `rigpact_loop("Walk_F")`, `rigpact_loop("Walk_F", "free", 300)`."""
     from rigpact.reference_runtime.files.declared import files_of
     from rigpact.reference_runtime.files.run import RunOptions
 
-    def start(clip: str, mode: str = "teacher", frames: int | None = None) -> Runner:
+    def start(clip: str, mode: str = "teacher", frames: int | None = None) -> Run:
         if clip not in rigpact_clips:
             raise KeyError(f"no clip {clip!r} among {', '.join(rigpact_clips)}")
         options = RunOptions(mode, frames)
-        runner: Runner = files_of(rigpact_contract).start(
-            rigpact_contract, rigpact_network, rigpact_clips[clip], options
-        )
+        runner: Run = files_of(rigpact_contract).start(rigpact_contract, rigpact_network, rigpact_clips[clip], options)
         return runner
 
     return start

@@ -3,6 +3,8 @@
 Text is UTF-8, with or without a byte order mark, or UTF-16, as Windows shells and Excel write it.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import re
@@ -78,6 +80,14 @@ class JsonFile:
     def sha256(self) -> str:
         """SHA-256 of the bytes, computed when first read."""
         return hashlib.sha256(self.content).hexdigest()
+
+    def with_each_key_once(self) -> JsonFile:
+        """The file; UnusableInput for a key that stands twice: two parsers read two files."""
+        for pointer in self.repeated_keys:
+            raise UnusableInput(
+                f"{self.path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ"
+            )
+        return self
 
 
 def read_json(path: str | Path, *, is_updated: bool = False) -> JsonFile:

@@ -22,7 +22,6 @@ from rigpact.reference_runtime.files.run import (
     DeclaredClip,
     RecordedAnswers,
     Run,
-    Runner,
     RunOptions,
     declared_crowd,
     declared_run,
@@ -246,14 +245,14 @@ def open_run(
     mode: str = "teacher",
     frames: int | None = None,
     engine: Engine = "auto",
-) -> Runner:
+) -> Run:
     """Begin a run of any system: `.step()` is one frame, `.record(60)` sixty.
 
     network: a model, recorded answers or a callable; None in a playback, or where the clip holds the answers. mode: `teacher`
     (the clip gives every frame's input), `free` (the run feeds itself) or `playback` (recorded poses are published). frames:
     how many will be asked for; None for as many as the clip has. UnusableInput if the system cannot make such a run.
     """
-    runner: Runner = files_of(contract).start(contract, network, clip, RunOptions(mode, frames, engine=engine))
+    runner: Run = files_of(contract).start(contract, network, clip, RunOptions(mode, frames, engine=engine))
     return runner
 
 
@@ -315,17 +314,17 @@ class Subject:
         acting: Contract = self.files.acting_contract(self.contract, self.faults)
         return acting
 
-    def start(self, frames: int | None = None) -> Runner:
+    def start(self, frames: int | None = None) -> Run:
         """A new run at frame 0, for `frames` frames."""
         options = RunOptions(self.mode, frames, self.on_floor, self.faults, self.engine)
-        runner: Runner = self.files.start(self.acting_contract, self.network, self.clip, options)
+        runner: Run = self.files.start(self.acting_contract, self.network, self.clip, options)
         return runner
 
     def rows(self) -> Any:
         """The clip laid out under the contract."""
         return self.files.drive_of(self.clip)(self.contract)
 
-    def frames_of(self, runner: Runner, frames: int) -> int:
+    def frames_of(self, runner: Run, frames: int) -> int:
         """Number of available frames, at most `frames`: a clip or a recording may be shorter."""
         outputs: Any = getattr(self.network, "outputs", None)
         by_stage = outputs.values() if isinstance(outputs, Mapping) else [] if outputs is None else [outputs]

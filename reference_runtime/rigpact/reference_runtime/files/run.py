@@ -1,5 +1,7 @@
 """The runner of every system: a clip in one batch, or frame after frame, one run or several side by side; and its recording."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,37 +23,6 @@ from rigpact.reference_runtime.recordings.trace import Trace, run_header
 Stages = dict[str, FloatArray]
 
 
-class Runner(Protocol):
-    """One run, frame after frame. network: None in a run without one.
-
-    alignments: inputs whose width differs from the network's. engine: who computes the stages.
-    """
-
-    fps: float
-    mode: Any
-    network: Any
-    alignments: set[InputAlignment]
-    engine: EngineUse
-
-    @property
-    def contract(self) -> Contract:
-        """The contract, completed with facts that only the network or the clip has."""
-        ...
-
-    @property
-    def frame_limit(self) -> int | None:
-        """Number of frames; None if the run has no end."""
-        ...
-
-    def step(self) -> Stages:
-        """Run one frame and return its stages, (width,) each."""
-        ...
-
-    def record(self, frames: int | Iterable[int]) -> Stages:
-        """Run the frames, or so many, and return every stage, (T, width): the same bits as repeated calls of `step`."""
-        ...
-
-
 @dataclass(frozen=True)
 class RunOptions:
     """Options of a run.
@@ -67,7 +38,7 @@ class RunOptions:
     engine: Engine = "auto"
 
 
-def run_frames(runner: Runner, frames: Iterable[int], clip_name: str | None, mode: str) -> Trace:
+def run_frames(runner: Run, frames: Iterable[int], clip_name: str | None, mode: str) -> Trace:
     """Run through `frames` and keep every stage; UnusableInput where there is none."""
     stages = runner.record(frames)
     count = np.arange(len(next(iter(stages.values()))) if stages else 0, dtype=np.int64)
@@ -76,12 +47,6 @@ def run_frames(runner: Runner, frames: Iterable[int], clip_name: str | None, mod
     contract = runner.contract
     header = run_header(contract, runner.fps, mode, clip_name, runner.network)
     return Trace(header, count, count / runner.fps, stages)
-
-
-def stacked(rows: list[Stages], order: Iterable[str]) -> Stages:
-    """The stages that every frame has, (T, width), in the given order."""
-    names = [name for name in order if rows and all(name in row for row in rows)]
-    return {name: np.stack([row[name] for row in rows]) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +150,12 @@ class OfCrowd:
 
 @dataclass(eq=False)
 class Run:
-    """One run of any system; a `Runner`, which says what the fields are."""
+    """One run of any system, frame after frame.
+
+    contract: completed with facts that only the network or the clip has. network: None in a run without one. frame_limit: how
+    many frames there are; None for a run without end. engine: who computes the stages. alignments: inputs whose width differs
+    from the network's.
+    """
 
     contract: Contract
     mode: str

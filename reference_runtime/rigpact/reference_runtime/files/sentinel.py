@@ -17,7 +17,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.stage import Graph, Stage
 from rigpact.contract.units import Kind, sized
-from rigpact.reference_runtime.files.run import Runner, Stages
+from rigpact.reference_runtime.files.run import Run, Stages
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.rounding import gamma
 
@@ -234,7 +234,7 @@ def not_finite(stages: Mapping[str, FloatArray], graph: Graph, exempt: Iterable[
     return tuple(name for name in watched if not np.isfinite(stages[name]).all())
 
 
-def watch_run(runner: Runner, frames: Iterable[int], observers: Iterable[Observer] = ()) -> Watched:
+def watch_run(runner: Run, frames: Iterable[int], observers: Iterable[Observer] = ()) -> Watched:
     """Step the run until a stage is not finite, the run cannot continue, or all frames are done.
 
     Raises ModelFailed where the model loads and does not run.

@@ -85,11 +85,17 @@ def run_clip(contract: Contract, known: Rows, network: Any = None, count: int | 
 
     known: the input stages, and stages that must not be computed: recorded answers replace a network.
     """
-    drive = _checked(contract.system.graph, known)
-    if count is not None and count > drive.steps:
-        raise UnusableInput("--frames", str(count), f"at most {drive.steps}, the frames of the clip")
+    graph, lengths = contract.system.graph, {name: len(rows) for name, rows in known.items()}
+    missing = [name for name in graph.given if name not in known and graph[name].start is None]
+    if missing:
+        raise UnusableInput("clip", f"no {', '.join(missing)}", ", ".join(graph.given))
+    if len(set(lengths.values())) != 1 or not all(lengths.values()):
+        raise UnusableInput("clip", f"{lengths} rows", "as many rows of each vector, at least one")
+    steps = min(lengths.values())
+    if count is not None and count > steps:
+        raise UnusableInput("--frames", str(count), f"at most {steps}, the frames of the clip")
     frames = stages_from(contract, {name: rows[:count] for name, rows in known.items()}, network)
-    return _trace(contract, "teacher", batch(frames))
+    return Trace(run_header(contract, frames.fps, "teacher"), frames.frame, frames.frame / frames.fps, batch(frames))
 
 
 def batch(frames: ReplayedFrames) -> dict[str, FloatArray]:
@@ -109,22 +115,6 @@ def batch(frames: ReplayedFrames) -> dict[str, FloatArray]:
         answers = {name: rows for name in graph.answers if (rows := frames.get(name)) is not None}  # asked for once
         frames, before = frames.with_recorded({**frames.recorded, **answers, **found}), found
     return {name: rows for name in graph.names if (rows := frames.get(name)) is not None}
-
-
-def _checked(graph: Graph, known: Rows) -> ClipDrive:
-    missing = [name for name in graph.given if name not in known and graph[name].start is None]
-    if missing:
-        raise UnusableInput("clip", f"no {', '.join(missing)}", ", ".join(graph.given))
-    lengths = {name: len(rows) for name, rows in known.items()}
-    if len(set(lengths.values())) != 1 or not all(lengths.values()):
-        raise UnusableInput("clip", f"{lengths} rows", "as many rows of each vector, at least one")
-    return ClipDrive(known)
-
-
-def _trace(contract: Contract, mode: Mode, stages: Mapping[str, FloatArray | None]) -> Trace:
-    known = {name: rows for name, rows in stages.items() if rows is not None}
-    fps, frame = contract.fps or 1.0, np.arange(len(next(iter(known.values()))))
-    return Trace(run_header(contract, fps, mode), frame, frame / fps, known)
 
 
 class LiveFrames(FramesOfContract):

@@ -212,10 +212,7 @@ def _row(entry: Any, place: str) -> dict[str, Any]:
 
 def json_to_table(read: JsonFile) -> Table:
     """A list of rows, or an object of arrays whose first axis is the frames."""
-    path = read.path
-    for pointer in read.repeated_keys:
-        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
-    root, said = read.data, _said_of(read.data)
+    path, root, said = read.path, read.with_each_key_once().data, _said_of(read.data)
     if isinstance(root, dict):
         listed = [value for value in root.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
         if not listed:

@@ -112,11 +112,9 @@ class _Segment:
         text = content[at + _HEADER_AT : self._begin]
         if zlib.crc32(text) != int.from_bytes(content[at + _HEADER_AT - 4 : at + _HEADER_AT], "little"):
             raise UnusableInput(path, "a header that does not match its checksum", "an undamaged file", _COPY_AGAIN)
-        read = bytes_to_json(text, path)
-        for pointer in read.repeated_keys:
-            raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
-        self._header, self._widths = json_to_header(read.data, str(path))
-        names = read.data.get("float64", [])
+        said = bytes_to_json(text, path).with_each_key_once().data
+        self._header, self._widths = json_to_header(said, str(path))
+        names = said.get("float64", [])
         if not isinstance(names, list) or not all(isinstance(name, str) and name in self._widths for name in names):
             raise UnusableInput(f"{path}#/float64", repr(names)[:60], "a list of recorded stages")
         self._doubles = frozenset(names)
@@ -237,10 +235,7 @@ def _parsed(text: bytes, path: Path) -> Any:
         orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    read = bytes_to_json(text, path)
-    for pointer in read.repeated_keys:
-        raise UnusableInput(f"{path}#{pointer}", "a key that stands twice", "every key once", "two parsers differ")
-    return read.data
+    return bytes_to_json(text, path).with_each_key_once().data
 
 
 # --- several recordings, one behind the other ---

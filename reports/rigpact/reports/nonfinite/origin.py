@@ -20,7 +20,6 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import Subject, files_of
-from rigpact.reference_runtime.files.run import stacked
 from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames, unread_rows
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
@@ -245,7 +244,8 @@ def evidence_of(subject: Subject, watched: Watched) -> Evidence:
     else:
         numbers, rows = zip(*watched.frames, strict=True)
         count = np.array(numbers, np.int64)
-        recorded = stacked(list(rows), rows[-1])
+        known = [name for name in rows[-1] if all(name in row for row in rows)]
+        recorded = {name: np.stack([row[name] for row in rows]) for name in known}
     drive = subject.files.drive_of(subject.clip)
     return Evidence(count, contract.fps or 1.0, subject.mode, recorded, drive, subject.network)
 

@@ -20,7 +20,7 @@ from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
-from rigpact.reference_runtime.files.run import Runner, RunOptions, run_frames
+from rigpact.reference_runtime.files.run import Run, RunOptions, run_frames
 from rigpact.reference_runtime.files.sentinel import FRAMES_OLD, ORDINARY_Z, unread_rows
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
@@ -135,7 +135,7 @@ def read_network(contract: Contract, onnx: Path | None, replay: Path | None) -> 
     return network_of(contract, onnx) if replay is None else files_of(contract).replay(replay, contract)
 
 
-def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Trace:
+def record_run(runner: Run, clip: Path, mode: str, frames: int | None) -> Trace:
     """Step the run and keep every stage. frames: by default the clip's, or ten seconds if there is no end."""
     limit = runner.frame_limit
     if limit is not None and frames is not None and frames > limit:
@@ -145,7 +145,7 @@ def record_run(runner: Runner, clip: Path, mode: str, frames: int | None) -> Tra
 
 
 def describe_run(
-    runner: Runner, trace: Trace, bundle: Path, out: Path, measured: tuple[Finding, ...] = ()
+    runner: Run, trace: Trace, bundle: Path, out: Path, measured: tuple[Finding, ...] = ()
 ) -> FindingsReport:
     """The report on a run: silent alignments, non-finite values, what it measured about itself, and a summary."""
     contract = runner.contract
@@ -161,7 +161,7 @@ def describe_run(
     return FindingsReport(findings, Ledger(values, values), summary)
 
 
-def _alignments(runner: Runner, bundle: Path) -> Iterator[Finding]:
+def _alignments(runner: Run, bundle: Path) -> Iterator[Finding]:
     for event in sorted(runner.alignments):
         what = "cuts it" if event.given > event.bound else "pads it with zeros"
         values = {"position": event.position, "given": event.given, "bound": event.bound, "what": what}

@@ -20,7 +20,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.declared import Subject, files_of
-from rigpact.reference_runtime.files.run import Runner
+from rigpact.reference_runtime.files.run import Run
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.pose_meter import pose_error
@@ -188,7 +188,7 @@ def _of(stages: Mapping[str, FloatArray], stage: Stage, cell: Cell) -> FloatArra
     return stages[stage.name]
 
 
-def _steps(wanted: int | None, subject: Subject, runner: Runner, poses: FloatArray | None) -> int:
+def _steps(wanted: int | None, subject: Subject, runner: Run, poses: FloatArray | None) -> int:
     """Number of frames to run: by default the clip's; never more than a clip that drives the run has."""
     own = int(subject.rows().steps) if poses is None else len(poses) - 1
     steps = min(wanted or own, runner.frame_limit or wanted or own)
@@ -206,7 +206,7 @@ def _verdict(watched: Watched, aligned: str, errors: Fields) -> str:
     return PASS if copied is None or errors["mean_deg"] <= copied else COPY_LAST_IS_BETTER
 
 
-def _growth(subject: Subject, runner: Runner, frames: int) -> float | None:
+def _growth(subject: Subject, runner: Run, frames: int) -> float | None:
     """Factor by which a difference of the start changes in each frame; one start of each size, run side by side.
 
     None if the run is too short for a trend, or not finite.
