@@ -2,14 +2,24 @@
 
 import json
 import math
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
+from onnx import helper, numpy_helper
 
-from rigpact.contract.character import Character
+from rigpact.contract.bundle import load_contract
+from rigpact.contract.character import Character, character_of
+from rigpact.contract.declared.problems import shown
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.some_bones import columns_of_bones, contract_of_bones
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime import (
     ReplayNetwork,
@@ -357,3 +367,125 @@ def test_a_bone_that_the_contract_does_not_have_is_refused(bones, width, place, 
         held_of(bones, q=width)
     said = raised.value
     assert (said.place, said.expected, said.hint) == (f"run#{place}", expected, said.hint if hint is None else hint)
+
+
+def test_the_columns_are_those_of_the_bones_that_are_named(tmp_path: Path) -> None:
+    """A recording of two legs that is read as pelvis and left leg shows a broken character."""
+    whole = tiny.contract(tmp_path, tiny.bundle(auxiliary=False))
+    some = contract_of_bones(whole, (2, 1))
+    legs = [*range(12, 18), *range(6, 12)]
+    assert some.numbers.bone_names == ("thigh_r", "thigh_l")
+    assert columns_of_bones(some, "y_out").tolist() == legs
+    state = [*range(6), *(6 + channel for channel in legs), 30, 31, 32, 27, 28, 29]
+    assert columns_of_bones(some, "x_raw").tolist() == state
+    np.testing.assert_array_equal(some.numbers.state_statistics.mean, whole.numbers.state_statistics.mean[state])
+    # a bundle without statistics of its own for the auxiliary inputs has none for some bones either
+    assert (some.numbers.pose_history, some.numbers.angular_velocity) == (None, None)
+    with pytest.raises(ValueError, match="all bones"):
+        columns_of_bones(whole, "y_out")
+
+
+@every_case(
+    ("name", "place", "more", "found"),
+    [
+        ("RootVelocity", {"start": 2}, {}, "slices that overlap"),
+        ("BoneAngularVelocities", {"start": 27, "size": 6}, {"tanh_scales_angvel": [4.0] * 6},
+        "2 bones in BoneAngularVelocities"),
+    ],
+)  # fmt: skip
+def test_slices_that_cannot_be_cut_are_refused(tmp_path: Path, name: str, place: Any, more: Any, found: str) -> None:
+    """Velocities of two bones beside rotations of three: which two is not said."""
+    document = tiny.bundle(auxiliary=False) | more
+    document["meta"]["state_layout"][name] |= place
+    with pytest.raises(UnusableInput, match=found):
+        contract_of_bones(tiny.contract(tmp_path, document), (0,))
+
+
+def test_an_order_of_published_bones_is_kept_within_the_recorded_ones(tmp_path: Path) -> None:
+    """An engine that publishes the legs in each other's places does so when only the legs are recorded."""
+    whole = tiny.contract(tmp_path, bone_order="0,2,1")
+    assert contract_of_bones(whole, (1, 2)).conventions.bone_order == (1, 0)
+    assert contract_of_bones(whole, (0,)).conventions.bone_order == (0,)
+    with pytest.raises(UnusableInput, match="in each other's places with others"):
+        contract_of_bones(whole, (0, 1))
+
+
+def _is_rounded(*values: float) -> bool:
+    from rigpact.contract.rules.hosted.declared_contract import is_rounded
+
+    return is_rounded(np.array(values))
+
+
+EDGES: dict[str, tuple[Callable[[], Any], Any]] = {
+    "the longest word that is shown whole": (lambda: shown("x" * 58), repr("x" * 58)),
+    "a word that is one longer": (lambda: shown("x" * 59), "'" + "x" * 59 + "…"),
+    "four numbers of three digits": (lambda: _is_rounded(0.251, 0.33, 1.25, 7.0), True),
+    "three of them, and zeros and ones": (lambda: _is_rounded(0.251, 0.33, 1.25, 0.0, 1.0, 1.0, 0.0), False),
+    "one with all its digits": (lambda: _is_rounded(0.251, 0.33, 1.25, 7.0, 0.123456789), False),
+}
+
+
+@every_case("name", EDGES)
+def test_the_edge_is_where_it_is_said(name: str) -> None:
+    """A limit that is off by one, or a sign, is the difference between a hint and a wrong one."""
+    call, expected = EDGES[name]
+    assert call() == expected
+
+
+def test_the_numbers_of_a_bundle_stand_under_their_names(demo_bundle: Path) -> None:
+    """A search for the number that made the NaN looks at nothing where the names lead nowhere."""
+    from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers
+
+    document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    found = bundle_numbers(load_contract(demo_bundle / "norm_template.json"))
+    for name in ("MuX", "StdX", "MuY", "StdY"):
+        assert found[name].tolist() == np.float32(document[name]).tolist()
+
+
+def test_the_widths_of_the_stages_are_those_of_the_network(demo_bundle: Path) -> None:
+    """A width that is not known is not checked: any recording would fit."""
+    session = onnxruntime.InferenceSession(str(demo_bundle / "model.onnx"), providers=["CPUExecutionProvider"])
+    widths = load_contract(demo_bundle / "norm_template.json").stage_widths
+    assert [widths[name] for name in ("state", "cond", "contacts", "angvel", "pose_hist")] == [
+        each.shape[-1] for each in session.get_inputs()
+    ]
+    assert widths["y_norm"] == session.get_outputs()[0].shape[-1]
+
+
+@pytest.mark.parametrize("parent", [-1, -2, 99])
+def test_a_parent_that_is_no_bone_makes_no_skeleton(parent: int, demo_bundle: Path, tmp_path: Path) -> None:
+    """Positions computed with bone -2 as parent are those of another character."""
+    document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
+    document["meta"]["skeleton"]["parents"][-1] = parent
+    path = tmp_path / "norm_template.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert (character_of(load_contract(path)).skeleton is None) is (parent != -1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"), [("float32", 12), ("float64", 24), ("float16", 6), ("int32", 12), ("bool", 3)]
+)
+def test_the_bytes_of_a_weight_are_counted(kind: str, size: int, tmp_path: Path) -> None:
+    """A limit on bytes that are counted wrongly refuses a sound model."""
+    from rigpact.contract.model.graph import open_model
+
+    weight = numpy_helper.from_array(np.ones(3, kind), "w")
+    value = helper.make_tensor_value_info("y", weight.data_type, [3])
+    graph = helper.make_graph([helper.make_node("Identity", ["w"], ["y"])], "g", [], [value], [weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10), tmp_path / "m.onnx")
+    (found,) = open_model(tmp_path / "m.onnx").weights
+    assert (found.dtype, found.bytes) == (kind, size)
+
+
+def test_a_companion_of_a_system_without_one_is_named(demo_bundle: Path, tmp_path: Path) -> None:
+    """The error must say which of two files has no place here."""
+    from rigpact.contract.compatibility.compare import compare_contracts
+    from rigpact.contract.documents import read_document
+
+    page = read_document(demo_bundle.parent / "blender_ik" / "blender_ik.json")
+    other = tmp_path / "other.json"
+    shutil.copy(demo_bundle / "pretrain_template.json", other)
+    companions = read_document(demo_bundle / "pretrain_template.json"), read_document(other)
+    with pytest.raises(UnusableInput) as refused:
+        compare_contracts(page, page, companions)
+    assert refused.value.found == str(other)

@@ -1,14 +1,25 @@
-"""Output that ends before the answer does
+"""Screens, consoles, pipes and disks that take the answer
 
 A reader that goes away changes no verdict: status 1 means findings. A full disk is not a defect of rigpact, and no pass.
 """
 
+import json
+import os
+import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rigpact.contract.documents import read_document
+from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.terminal import print_report
+
+from ..contract_room import small_character
 from .tried import passes, refused
 
 FILES = ("norm_template.json", "pretrain_template.json", "model.onnx")
@@ -86,3 +97,58 @@ def test_headers_are_all_copied_or_none(tmp_path: Path) -> None:
     assert "a disk that refuses" in done.stderr
     files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert files == {"runtime.hpp": b"// the header of before\n"}
+
+
+@passes("the console cannot show Δ, ° or ·: code page 1252, and ASCII", "the same answer, `?` for the sign")
+def test_a_console_that_lacks_a_sign_changes_no_answer(command: Any) -> None:
+    """An answer that dies of its own Δ is a red build with no reason."""
+    words = ("show", "enemy_animation")
+    expected = command(*words)
+    assert (expected.status, "ΔR" in expected.out) == (0, True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUTF8"}
+    for encoding in ("cp1252", "ascii"):
+        done = subprocess.run(
+            [sys.executable, "-m", "rigpact.reports", *words],
+            env={**environment, "PYTHONIOENCODING": encoding}, capture_output=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == expected.status, done.stderr
+        shown = done.stdout.decode(encoding).replace("\r\n", "\n")
+        assert shown == expected.out.encode(encoding, "replace").decode(encoding)
+
+
+Slices = Callable[[int], dict[str, object]]
+SLICES: dict[str, Slices] = {
+    "behind the end": lambda number: {"start": 3 * number, "size": 3},
+    "all in one place": lambda number: {"start": 0, "size": 35},
+    "of another type": lambda number: {"start": number, "size": "three"},
+}
+SHOWN = 50
+"""Findings of one rule on the screen."""
+
+
+def bundle_with(slices: Slices, count: int, path: Path) -> Path:
+    """The small character's bundle with so many slices more."""
+    document = small_character.bundle_document()
+    document["meta"]["state_layout"] |= {f"S{number}": slices(number) for number in range(count)}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+@pytest.mark.sampled(2)
+@refused(
+    "20,000 mistakes of one kind in a bundle", "the first fifty, and how many more there are; `--format json` has all"
+)
+@pytest.mark.parametrize("kind", SLICES)
+def test_the_screen_shows_the_first_ones_and_counts_the_rest(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log of eighty thousand lines hides the one line that matters, and takes longer to print than the check took."""
+    report = check_files(CheckRequest([read_document(bundle_with(SLICES[kind], 2_000, tmp_path / "bundle.json"))]))
+    print_report(report)
+    text = capsys.readouterr().out
+    found = Counter(finding.rule.code for finding in report.findings)
+    shown = Counter(re.findall(r"^\S+: (RP\d+) ", text, re.MULTILINE))
+    more = {code: int(number) for number, code in re.findall(r"^(\d+) more of (RP\d+) ", text, re.MULTILINE)}
+    assert max(found.values()) >= 1_900
+    assert max(shown.values()) == SHOWN
+    assert {code: shown[code] + more.get(code, 0) for code in found} == dict(found)
