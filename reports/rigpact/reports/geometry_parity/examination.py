@@ -18,7 +18,7 @@ from rich.console import Console
 
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, error_text
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
@@ -27,15 +27,19 @@ from rigpact.contract.settings.geometry import LEFT_OUT, FunctionSettings, Geome
 from rigpact.contract.settings.table import did_you_mean
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.answer import Figures, Sentence, print_with_findings
-from rigpact.reports.geometry_parity.calling.arguments import declarable
-from rigpact.reports.geometry_parity.calling.backend import Backend, BackendName, NumpyBackend
-from rigpact.reports.geometry_parity.calling.function import CallFailed, Declared, UserFunction, backend_of
-from rigpact.reports.geometry_parity.calling.layouts import LAYOUTS, TIMED
-from rigpact.reports.geometry_parity.checks.behaviour import BEHAVIOUR, Check, Facts
-from rigpact.reports.geometry_parity.checks.degenerate import DEGENERATE, GRADIENTS
-from rigpact.reports.geometry_parity.meaning import Known, how_called, judged, unusable
-from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, propose
-from rigpact.reports.geometry_parity.readings.euler import ORDERS
+from rigpact.reports.geometry_parity.calling import (
+    DECLARABLE,
+    LAYOUTS,
+    TIMED,
+    BackendName,
+    CallFailed,
+    Declared,
+    NumpyBackend,
+    UserFunction,
+)
+from rigpact.reports.geometry_parity.checks import CHECKS, Check, Facts
+from rigpact.reports.geometry_parity.forms import ORDERS
+from rigpact.reports.geometry_parity.meaning import Known, contract_reading, how_called, judged, propose, unusable
 from rigpact.reports.geometry_parity.roles import ROLES
 from rigpact.reports.geometry_parity.samples import ordinary
 from rigpact.reports.own_module import imported, module_of_file
@@ -173,14 +177,31 @@ def asked_functions(
 def _asked(found: Found, said: FunctionSettings | None, module: ModuleType, wanted: BackendName | None) -> Asked:
     if said is not None and said.role == LEFT_OUT:
         return Asked(found.spelled, (), said.reason)
-    first = backend_of(found.function, module, wanted)
+    first = _backend_of(found.function, module, wanted)
     # a torch module may have twins for numpy
-    libraries: list[Backend] = [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
+    libraries = [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
     functions = (
         UserFunction(ROLES[role], found.spelled, found.function, library, _declared(found, said, role))
         for role, library in product(_roles(found, said), libraries)
     )
     return Asked(found.spelled, tuple(functions))
+
+
+def _backend_of(function: Callable[..., Any], module: ModuleType, wanted: BackendName | None) -> NumpyBackend:
+    """The library of a function: the given one, else torch if the function's module uses torch."""
+    home = getattr(function, "__globals__", None) or vars(module)
+    if wanted == "numpy" or (wanted is None and not any(_is_torch(value) for value in home.values())):
+        return NumpyBackend()
+    try:
+        from rigpact.reports.geometry_parity.torch_backend import TorchBackend
+    except ImportError as error:
+        raise UnusableInput("--backend torch", error_text(error), "an installation of torch") from None
+    return TorchBackend()
+
+
+def _is_torch(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return isinstance(name, str) and name.partition(".")[0] == "torch"
 
 
 def _roles(found: Found, said: FunctionSettings | None) -> tuple[str, ...]:
@@ -198,7 +219,7 @@ def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declare
     if said.shape is not None:
         _one_of(said, "shape", said.shape, TIMED if ROLES[role].timed else LAYOUTS)
     if said.takes is not None:
-        _one_of(said, "takes", said.takes, declarable())
+        _one_of(said, "takes", said.takes, DECLARABLE)
     if said.order is not None:
         _one_of(said, "order", said.order, (*(each.upper() for each in ORDERS), *ORDERS))
     certain = found.certain or said.role is not None
@@ -292,39 +313,32 @@ def examine(
 
 
 def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.Generator) -> Examined:
-    tried: list[_Tried] = []
+    """What is said of a function in the role that it plays best: explained with the fewest findings, or callable at all."""
+    tried: list[tuple[tuple[int, int], UserFunction, Known | None, str]] = []
     for function in asked.alternatives:
-        tried.append((function, *propose(function, ordinary(function.role, rng, conventions), conventions)))
-        if _strangeness(tried[-1]) == (0, 0):
+        known, failure = propose(place, function, ordinary(function.role, rng, conventions), conventions)
+        tried.append(((2, 0) if known is None else known.strangeness, function, known, failure))
+        if tried[-1][0] == (0, 0):
             break
-    function, taken, tries = min(tried, key=_strangeness)
-    if taken is None:
-        arrays = ordinary(function.role, rng, conventions)
-        questions = 1 + len(_checks(function))
-        return Examined(function, None, [unusable(place, function, arrays, tries)], {}, questions, 0)
-    checks, facts = _checks(taken.function), Facts()
-    known, found = judged(place, taken, conventions)
+    _, function, known, failure = min(tried, key=lambda each: each[0])
+    checks = CHECKS
+    if function.backend.name == "torch":
+        from rigpact.reports.geometry_parity.torch_backend import check_gradients
+
+        checks = (*CHECKS, check_gradients)
     if known is None:
-        return Examined(function, None, found, facts, 0, 0)  # what it is meant to be, nobody has said
-    found = [*found, *_run(known, checks, facts)]
+        found = [unusable(place, function, ordinary(function.role, rng, conventions), failure)]
+        return Examined(function, None, found, {}, 1 + len(checks), 0)
+    is_certain, found = judged(known)
+    if not is_certain:
+        return Examined(function, None, found, {}, 0, 0)  # what it is meant to be, nobody has said
+    facts = Facts()
+    found += _run(known, checks, facts)
     is_open = any(each.rule in (rules.ORDER_NOT_DECLARED, rules.NOT_JUDGED) for each in found)
     count = len(checks) + (not is_open)  # what nobody declared is not a question
     severities = list(Severity)
     found.sort(key=lambda each: (severities.index(each.rule.severity), each.rule.code))
-    return Examined(taken.function, known, found, facts, count, count)
-
-
-_Tried = tuple[UserFunction, Taken | None, Tries]
-
-
-def _strangeness(tried: _Tried) -> tuple[int, int]:
-    """Order of the roles that a name may mean: explained with the fewest findings, unexplained, not callable."""
-    return (2, 0) if tried[1] is None else tried[1].strangeness
-
-
-def _checks(function: UserFunction) -> tuple[Check, ...]:
-    gradients = GRADIENTS if function.backend.name == "torch" else ()
-    return (*BEHAVIOUR, *DEGENERATE, *gradients)
+    return Examined(known.function, known, found, facts, count, count)
 
 
 def _run(known: Known, checks: Sequence[Check], facts: Facts) -> Iterator[Finding]:
@@ -339,14 +353,11 @@ def _run(known: Known, checks: Sequence[Check], facts: Facts) -> Iterator[Findin
 def _summary(answer: Examined, conventions: Conventions) -> dict[str, Any]:
     reading = answer.known.reading if answer.known is not None else None
     return {
-        "role": answer.function.role.name,
-        "function": answer.function.spelled,
-        "library": answer.function.backend.name,
+        "role": answer.function.role.name, "function": answer.function.spelled, "library": answer.function.backend.name,
         "called": how_called(answer.function) if answer.known is not None else None,
         "computes": reading.words if reading is not None else None,
-        "contract": contract_reading(answer.function, conventions).words,
-        "behaviour": dict(answer.facts),
-    }
+        "contract": contract_reading(answer.function, conventions).words, "behaviour": dict(answer.facts),
+    }  # fmt: skip
 
 
 def print_examination(report: FindingsReport, console: Console) -> None:

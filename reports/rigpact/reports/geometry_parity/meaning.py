@@ -1,7 +1,13 @@
-"""Say what a function computes: the call that was proposed, its meaning, and what is certain of it."""
+"""Find out how a function wants to be called, and say what it computes and what is certain of it.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A candidate is a shape and a form. It counts if its result has the shape of the answer. The first candidate whose results
+are the contract's is taken; else the one with the fewest findings; else the first one, whose results nothing explains.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
@@ -10,29 +16,50 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.geometry_parity.calling.arguments import AS_THEY_ARE
-from rigpact.reports.geometry_parity.calling.backend import Array
-from rigpact.reports.geometry_parity.calling.function import UserFunction
-from rigpact.reports.geometry_parity.calling.layouts import ROWS, SEQUENCE, shown
-from rigpact.reports.geometry_parity.precision import row_errors
-from rigpact.reports.geometry_parity.proposing import Taken, Tries, contract_reading, expected_shape, order_said
-from rigpact.reports.geometry_parity.readings.forms import Named
-from rigpact.reports.geometry_parity.readings.velocity import RATES_HZ
-from rigpact.reports.geometry_parity.roles import UNIT
+from rigpact.reports.geometry_parity.calling import (
+    AS_THEY_ARE,
+    LAYOUTS,
+    ROWS,
+    SEQUENCE,
+    TIMED,
+    Array,
+    CallFailed,
+    UserFunction,
+    order_parameter,
+    parameters,
+    signature_forms,
+)
+from rigpact.reports.geometry_parity.forms import ORDERS, EulerOrder, order_in_name
+from rigpact.reports.geometry_parity.oracle import RATES_HZ, row_errors
+from rigpact.reports.geometry_parity.readings import Reading, read, readings_of
+from rigpact.reports.geometry_parity.roles import TRAILING, UNIT
 
+WORKING_TYPES = ("float64", "float32")
+_TRIED_ORDERS = ("XYZ", "xyz")
+_DEGREE_NAMES = ("deg", "degrees", "in_degrees", "is_degrees", "use_degrees")
 _A_MATTER_OF_MEANING = (rules.VELOCITY_FRAME, rules.VELOCITY_ROWS, rules.NOT_WRAPPED)
 """A function with a loose name may be meant so; every other finding is wrong under any meaning of the name."""
 
 
 @dataclass(frozen=True, eq=False)
-class Known(Taken):
-    """A function of a module (place) whose results on ordinary inputs have the right shape, and its meaning if known.
+class Known:
+    """A call of a module's (place) function that gives an answer of the right shape, and what the answer means, if known.
 
     arrays: the inputs in `dtype`, the widest type that the function takes. value: its results on them.
     """
 
+    function: UserFunction
+    arrays: tuple[Array, ...]
+    value: FloatArray
+    dtype: str
+    reading: Reading | None
     place: str
     conventions: Conventions
+
+    @property
+    def strangeness(self) -> tuple[int, int]:
+        """The order of calls: explained with the fewest findings, then unexplained."""
+        return (1, 0) if self.reading is None else (0, len(self.reading.findings))
 
     def finding(self, rule: Rule, **values: Any) -> Finding:
         """A finding about this function."""
@@ -48,75 +75,172 @@ def finding(place: str, function: UserFunction, rule: Rule, **values: Any) -> Fi
     return rule.at(place, f"/{function.role.name}", function=function.spelled, **values)
 
 
+def propose(
+    place: str, function: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions
+) -> tuple[Known | None, str]:
+    """The best way to call a function in its role; None if no way gives a result of the right shape, and the first failure."""
+    errors: list[str] = []
+    answers: list[Known] = []
+    for candidate in _candidates(function):
+        if candidate.one_by_one and answers:
+            break  # it takes many: what it makes of them is its answer
+        known = _try(place, candidate, arrays, conventions, errors)
+        if known is None:
+            continue
+        answers.append(known)
+        if known.strangeness == (0, 0):
+            break
+    best = min(answers, key=lambda each: each.strangeness, default=None)
+    return best, errors[0] if errors else "its arguments fit no form of this role"
+
+
+def _candidates(function: UserFunction) -> Iterator[UserFunction]:
+    """The function with each shape, form and constant argument that its declaration and its signature allow.
+
+    One rotation at a time comes last, after every form.
+    """
+    declared = function.declared
+    forms = list(signature_forms(function.role, function.function, declared.takes))
+    calls = [(form, words) for form in forms for words in _constant_words(function)]
+    every = TIMED if function.role.timed else LAYOUTS
+    tried = every.values() if declared.shape is None else (every[declared.shape],)
+    shapes = [replace(each, bones=declared.bones or each.bones) for each in tried]
+    for is_alone in (False, True):
+        for form, words in calls:
+            for layout in (each for each in shapes if each.one_by_one == is_alone):
+                yield replace(function, layout=layout, form=form, words=words)
+
+
+def _constant_words(function: UserFunction) -> Iterator[dict[str, Any]]:
+    """The order of Euler axes, for functions that take it: the declared one, its own default, or one that is tried."""
+    order = order_parameter(function.function) if function.role.is_euler else None
+    if order is None:
+        yield {}
+    elif function.declared.order is not None:  # letters of either case mean the same to most functions
+        said = function.declared.order
+        yield from ({order.name: each} for each in dict.fromkeys((said, said.lower(), said.upper())))
+    elif order.default is not Parameter.empty:
+        yield {}
+    else:
+        yield from ({order.name: each} for each in _TRIED_ORDERS)
+
+
+def _order_said(function: UserFunction) -> EulerOrder:
+    """What is known of a function's Euler order, and who says it."""
+    degrees = function.declared.degrees or _says_degrees(function)
+    if function.declared.order is not None:
+        return EulerOrder(function.declared.order, exact=True, source="declared", in_degrees=degrees)
+    parameter = order_parameter(function.function)
+    passed = parameter and function.words.get(parameter.name, parameter.default)
+    own = "its own order argument"
+    if isinstance(passed, str) and passed[1:] in ORDERS and passed[0] in "sr":  # static or rotating axes
+        letters = passed[1:] if passed[0] == "s" else passed[1:].upper()
+        return EulerOrder(letters, exact=True, source=own, in_degrees=degrees)
+    if isinstance(passed, str) and passed.lower() in ORDERS:
+        return EulerOrder(passed, source=own, in_degrees=degrees)
+    named = order_in_name(function.spelled)
+    return EulerOrder(named, source="its own name" if named else "", in_degrees=degrees)
+
+
+def _says_degrees(function: UserFunction) -> bool:
+    """Whether a function says itself that its angles are degrees: by its name, an argument's default, or its text."""
+    flags = [each.default for each in parameters(function.function) if each.name.lower() in _DEGREE_NAMES]
+    text = (getattr(function.function, "__doc__", None) or "").lower()
+    in_text = "degree" in text and "radian" not in text
+    return bool(flags and flags[0] is True) or (not flags and ("deg" in function.spelled.lower() or in_text))
+
+
+def _try(
+    place: str,
+    candidate: UserFunction,
+    arrays: tuple[FloatArray, ...],
+    conventions: Conventions,
+    errors: list[str],
+) -> Known | None:
+    for dtype in WORKING_TYPES:
+        inputs = tuple(array.astype(dtype) for array in arrays)
+        try:
+            value = candidate(*inputs, fps=RATES_HZ[0])
+        except CallFailed as error:
+            errors.append(f"it raises {error}")
+            continue
+        wanted = _expected_shape(candidate, inputs)
+        if value.shape == wanted or (candidate.role.timed and value.shape == (wanted[0] - 1, *wanted[1:])):
+            reading = _reading_of(candidate, value, inputs, conventions)
+            return Known(candidate, inputs, value, dtype, reading, place, conventions)
+        errors.append(f"it returns the shape {list(value.shape)}")
+    return None
+
+
+def _expected_shape(function: UserFunction, arrays: Sequence[Array]) -> tuple[int, ...]:
+    """Shape of the result: the arguments' leading axes, broadcast, then the shape of one value."""
+    pairs = zip(arrays, function.role.takes, strict=True)
+    leading = [array.shape[: array.ndim - len(TRAILING[kind])] for array, kind in pairs]
+    return (*np.broadcast_shapes(*leading), *TRAILING[function.role.gives])
+
+
+def _reading_of(
+    function: UserFunction, value: FloatArray, inputs: tuple[Array, ...], conventions: Conventions
+) -> Reading | None:
+    """What the results mean; None if no known convention explains them."""
+    values = [value.astype(np.float64)]
+    if function.rate is not None:
+        with suppress(CallFailed):
+            values.append(function(*inputs, fps=RATES_HZ[1]).astype(np.float64))
+    exact = [array.astype(np.float64) for array in inputs]
+    return read(function.role, values, exact, conventions, _order_said(function))
+
+
+def contract_reading(function: UserFunction, conventions: Conventions) -> Reading:
+    """The contract's own reading of a role."""
+    return next(readings_of(function.role, conventions, _order_said(function)))
+
+
 def how_called(function: UserFunction) -> str:
     """The shape and the form in which a function is called; nothing where it takes plain rows."""
-    shape = "" if function.layout in (ROWS, SEQUENCE) else f"with {shown(function.layout, function.role.takes[0])}"
+    shape = "" if function.layout in (ROWS, SEQUENCE) else f"with {function.layout.shown(function.role.takes[0])}"
     form = "" if function.form is AS_THEY_ARE else f"with {function.form.words}"
     return ", ".join(filter(None, (form, shape)))
 
 
-def judged(place: str, taken: Taken, conventions: Conventions) -> tuple[Known | None, list[Finding]]:
-    """What a function means, with its findings; None and why where its meaning is not certain enough to judge it."""
-    known = Known(**vars(taken), place=place, conventions=conventions)
-    found = []
-    if taken.function.one_by_one:
-        case = "several bones at once" if taken.function.role.timed else "several rotations at once"
+def judged(known: Known) -> tuple[bool, list[Finding]]:
+    """Whether the meaning of a function is certain enough to judge it, and the findings about it."""
+    function, reading, found = known.function, known.reading, []
+    if function.one_by_one:
+        case = "several bones at once" if function.role.timed else "several rotations at once"
         found = [known.finding(rules.AXES_REFUSED, case=case, error="only one at a time gives an answer")]
-    if taken.reading is None:
-        why = _why_open(taken.function)
-        if why:
-            return None, [unjudged(place, taken.function, why)]
-        return known, [*found, _unexplained(known)]
-    certain, unclear = _sorted(taken.function, taken.reading.findings)
-    if unclear:
-        why = f"it computes {taken.reading.words}; whether it is meant so, its name does not say"
-        found.append(unjudged(place, taken.function, why))
-    return known, [*found, *(known.finding(rule, **values) for rule, values in certain)]
+    if reading is None:
+        why = ""
+        if not function.declared.certain:
+            why = "its name has other meanings too, and it computes another one"
+        elif function.role.is_euler and _order_said(function).letters is None:
+            why = "its order is not known, and no order of three different axes fits"
+        return (False, [known.finding(rules.NOT_JUDGED, why=why)]) if why else (True, [*found, _unexplained(known)])
+    # what is meant by a loose name; without a rate, its caller may multiply
+    rateless = () if function.rate is not None else (rules.VELOCITY_RATE,)
+    meant = () if function.declared.certain else (*_A_MATTER_OF_MEANING, *rateless)
+    if any(rule in meant for rule, _ in reading.findings):
+        why = f"it computes {reading.words}; whether it is meant so, its name does not say"
+        found.append(known.finding(rules.NOT_JUDGED, why=why))
+    certain = [(rule, values) for rule, values in reading.findings if rule not in meant]
+    return True, [*found, *(known.finding(rule, **values) for rule, values in certain)]
 
 
-def _why_open(function: UserFunction) -> str:
-    """Why results that nothing explains may be right; nothing if they are certainly wrong."""
-    if not function.declared.certain:
-        return "its name has other meanings too, and it computes another one"
-    is_euler = "euler" in (function.role.gives, *function.role.takes)
-    if is_euler and order_said(function).letters is None:
-        return "its order is not known, and no order of three different axes fits"
-    return ""
-
-
-def _sorted(function: UserFunction, findings: Sequence[Named]) -> tuple[list[Named], list[Named]]:
-    """Findings that are certain, and those that depend on what the function is meant to be."""
-    if function.declared.certain:
-        return list(findings), []
-    # without a rate, its caller may multiply
-    meant = _A_MATTER_OF_MEANING if function.takes_rate else (*_A_MATTER_OF_MEANING, rules.VELOCITY_RATE)
-    return [each for each in findings if each[0] not in meant], [each for each in findings if each[0] in meant]
-
-
-def unjudged(place: str, function: UserFunction, why: str) -> Finding:
-    """A function that nothing can be said about."""
-    return finding(place, function, rules.NOT_JUDGED, why=why)
-
-
-def unusable(place: str, function: UserFunction, arrays: Sequence[Array], tries: Tries) -> Finding:
+def unusable(place: str, function: UserFunction, arrays: Sequence[Array], failure: str) -> Finding:
     """No call of the function gives an answer: an error where the call is declared, else only not judged."""
     if function.declared.shape is None and function.declared.takes is None:
-        return unjudged(place, function, f"no shape and form of arguments gives an answer ({tries.words})")
+        why = f"no shape and form of arguments gives an answer ({failure})"
+        return finding(place, function, rules.NOT_JUDGED, why=why)
     case = f"the declared {how_called(function) or 'call'} ({function.declared.place})"
-    if tries.words.startswith("it returns "):
-        found, expected = (
-            tries.words.removeprefix("it returns "),
-            f"rows of {list(expected_shape(function, arrays)[1:])}",
-        )
+    if failure.startswith("it returns "):
+        found, expected = failure.removeprefix("it returns "), f"rows of {list(_expected_shape(function, arrays)[1:])}"
         return finding(place, function, rules.OTHER_SHAPE, found=found, case=case, expected=expected)
-    return finding(place, function, rules.RAISES, error=tries.words.removeprefix("it raises "), case=case)
+    return finding(place, function, rules.RAISES, error=failure.removeprefix("it raises "), case=case)
 
 
 def _unexplained(known: Known) -> Finding:
     own = contract_reading(known.function, known.conventions)
-    expected = own.compute(*(array.astype(np.float64) for array in known.arrays))
-    if expected.shape != known.value.shape:
-        expected = expected[: len(known.value)]
+    expected = own.compute(*(array.astype(np.float64) for array in known.arrays))[: len(known.value)]
     errors = row_errors(known.function.role, known.value, expected)
     row, unit = int(np.argmax(errors)), UNIT[known.function.role.gives]
     return known.finding(rules.DIFFERS, error=float(errors[row]), unit=unit, row=row, declared=own.words)

@@ -1,6 +1,6 @@
 """The roles of the training side's functions: names, inputs, results.
 
-To add a role: a row here, its inputs in samples.py, its readings in readings/.
+To add a role: a row here, its inputs in samples.py, its operation in readings.py.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,15 @@ Kind = Literal[
     "six_sequence",
 ]  # fmt: skip
 
-TRAILING: Mapping[Kind, tuple[int, ...]] = {
-    "six": (6,), "residual": (6,), "matrix": (3, 3), "vector": (3,), "quat": (4,), "point": (3,), "euler": (3,),
-    "angle": (), "sequence": (3, 3), "quat_sequence": (4,), "six_sequence": (6,),
+_KINDS: Mapping[Kind, tuple[tuple[int, ...], str]] = {
+    **dict.fromkeys(("six", "residual", "six_sequence"), ((6,), "(six numbers)")),
+    **dict.fromkeys(("matrix", "sequence"), ((3, 3), "(matrix entries)")),
+    **dict.fromkeys(("quat", "quat_sequence"), ((4,), "(quaternion)")),
+    **dict.fromkeys(("vector", "euler"), ((3,), "rad")), "angle": ((), "rad"), "point": ((3,), "(coordinates)"),
 }  # fmt: skip
+TRAILING: Mapping[Kind, tuple[int, ...]] = {kind: shape for kind, (shape, _) in _KINDS.items()}
 """Shape of one value of each kind; all axes before it are leading axes. A sequence's first axis is time."""
-UNIT: Mapping[Kind, str] = {
-    "six": "(six numbers)", "residual": "(six numbers)", "matrix": "(matrix entries)", "vector": "rad", "quat":
-    "(quaternion)",
-    "point": "(coordinates)", "euler": "rad", "angle": "rad", "sequence": "(matrix entries)", "quat_sequence":
-    "(quaternion)",
-    "six_sequence": "(six numbers)",
-}  # fmt: skip
+UNIT: Mapping[Kind, str] = {kind: unit for kind, (_, unit) in _KINDS.items()}
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,11 @@ class Role:
     loose: tuple[str, ...] = ()
     flat: bool = False
     timed: bool = False
+
+    @property
+    def is_euler(self) -> bool:
+        """Whether it takes or gives Euler angles."""
+        return "euler" in (self.gives, *self.takes)
 
     @property
     def names(self) -> tuple[str, ...]:

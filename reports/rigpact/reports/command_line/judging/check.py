@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from rigpact.contract.findings import Finding, FindingsReport
     from rigpact.reports.checking.check import CheckRequest
-    from rigpact.reports.geometry_parity.calling.backend import BackendName
+    from rigpact.reports.geometry_parity.calling import BackendName
 
 
 class Library(StrEnum):

@@ -1,0 +1,213 @@
+"""The forms in which functions hold a rotation: quaternions in both orders, six numbers in every packing, Euler angles, vectors.
+
+A function's Euler order is declared by the user, by its own `order` argument, or by its name (`euler_xyz_from_quat`). A name says
+neither whether the axes move along nor in which place an angle stands. So a name accepts every reading with these axes in
+this order or in the reverse one. A declared order is exact: "ZYX" about the moving axes, "zyx" about the fixed ones.
+Without any of the three, the order is measured and said, and nothing is judged.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+
+from rigpact.contract.conventions import Conventions
+from rigpact.contract.findings import Rule
+from rigpact.contract.rotation6d import COLUMN_PAIRS
+from rigpact.contract.rules.answers import geometry as rules
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.operations.definitions.euler import EULER
+from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, to_matrix
+from rigpact.reference_runtime.operations.geometry import matrix_to_quat, transposed
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reports.geometry_parity.oracle import MATCH, decoded, encoded, exp_map
+from rigpact.reports.geometry_parity.roles import Kind, Role
+from rigpact.reports.geometry_parity.samples import ROWS
+
+Compute = Callable[..., FloatArray]
+Named = tuple[Rule, Mapping[str, Any]]
+DEGREES = 180.0 / np.pi
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to hold a value. words: which; decode: to what is computed with, a rotation matrix; encode: back.
+
+    findings: of a form that is not the declared one. conventions: those under which six numbers would be the declared ones.
+    """
+
+    words: str = ""
+    decode: Compute = np.asarray
+    encode: Compute = np.asarray
+    findings: Sequence[Named] = ()
+    conventions: Conventions = field(default_factory=lambda: Conventions({}))
+    transposed: bool = False
+
+
+@dataclass(frozen=True)
+class EulerOrder:
+    """What is known of a function's order. exact: declared, so the case of the letters counts; source: who says so."""
+
+    letters: str | None = None
+    exact: bool = False
+    source: str = ""
+    in_degrees: bool = False
+
+    @property
+    def turns(self) -> "Turns":
+        """What it means: capitals turn about the moving axes, small letters about the fixed ones; only named, the moving ones."""
+        letters = (self.letters or "XYZ") if self.exact else (self.letters or "XYZ").upper()
+        return Turns(letters.lower(), (0, 1, 2)) if letters.isupper() else Turns(letters[::-1], (2, 1, 0))
+
+
+ORDERS = tuple("".join(each) for each in permutations("xyz"))
+
+
+@dataclass(frozen=True)
+class Turns:
+    """R = R_i · R_j · R_k: the axes in this order, and the place of each one's angle among the three given ones."""
+
+    axes: str
+    places: tuple[int, ...]
+    inverse: bool = False
+
+    @property
+    def words(self) -> str:
+        """The formula."""
+        named = " · ".join(f"R{axis}({'abc'[place]})" for axis, place in zip(self.axes, self.places, strict=True))
+        return f"R = ({named})ᵀ" if self.inverse else f"R = {named}"
+
+    def is_said_by(self, order: EulerOrder) -> bool:
+        """Whether an order says these turns."""
+        letters = (order.letters or "").lower()
+        if order.exact:
+            return self == order.turns
+        by_axis = tuple("xyz".index(axis) for axis in self.axes)
+        same_axes = self.axes in (letters, letters[::-1])
+        return same_axes and not self.inverse and self.places in ((0, 1, 2), (2, 1, 0), by_axis)
+
+
+def order_in_name(name: str) -> str | None:
+    """The order in a function's name, for example xyz in `quat_from_euler_xyz`."""
+    return next((word for word in re.split(r"[^a-z]+", name.lower()) if word in ORDERS), None)
+
+
+def own_first(own: str, every: Iterable[str]) -> list[str]:
+    """The declared name, then every other one."""
+    return list(dict.fromkeys((own, *every)))
+
+
+def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) -> Iterator[Form]:
+    """Every form of a kind of value, the nearest to the declared one first; of most kinds there is one."""
+    verb = "returns" if role.gives == kind else "takes"
+    if kind in ("quat", "quat_sequence"):
+        own = str(declared.quaternion_order)
+        for order in own_first(own, ("xyzw", "wxyz")):
+            other = [] if order == own else [(rules.QUATERNION_ORDER, {"found": order, "declared": own})]
+            yield _quaternion(order, other)
+    elif kind in ("six", "six_sequence"):
+        packings = own_first(declared.rot6d_packing, ("columns", "interleaved"))
+        columns = own_first(declared.rot6d_columns, COLUMN_PAIRS)
+        for packing, is_transposed, pair in product(packings, (False, True), columns):
+            changed = declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair})
+            yield _six(changed, declared, is_transposed=is_transposed)
+    elif kind == "euler":
+        both = product((False, True), ORDERS, permutations(range(3)))
+        every = [Turns(axes, places, inverse) for inverse, axes, places in both]
+        every.sort(key=lambda turns: (turns != said.turns, not turns.is_said_by(said)))
+        for turns, scale in product(every, (DEGREES, 1.0) if said.in_degrees else (1.0, DEGREES)):
+            yield _euler(turns, scale, said, verb)
+    elif kind == "vector" and verb == "takes":
+        yield from (_vector(ratio) for ratio in _RATIOS)
+    else:
+        yield Form()
+
+
+def _quaternion(order: str, findings: Sequence[Named]) -> Form:
+    return Form(
+        order,
+        lambda quat: to_matrix(quat[..., TO_XYZW[order]]),
+        lambda matrix: matrix_to_quat(matrix)[..., FROM_XYZW[order]],
+        findings,
+    )
+
+
+def _six(conventions: Conventions, declared: Conventions, *, is_transposed: bool) -> Form:
+    codec, own = Rot6d(conventions), _axes_words(declared)
+    found = _axes_words(conventions, is_transposed=is_transposed)
+    rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
+    other: list[Named] = [] if found == own else [(rule, {"found": found, "declared": own})]
+    turned: Compute = transposed if is_transposed else np.asarray
+    return Form(
+        found,
+        lambda six: turned(decoded(six, codec)),
+        lambda matrix: encoded(turned(matrix), codec),
+        other,
+        conventions,
+        is_transposed,
+    )
+
+
+def _axes_words(conventions: Conventions, *, is_transposed: bool = False) -> str:
+    """The two axes that six numbers hold, in words; those of the inverse, if it is transposed."""
+    packing = conventions.rot6d_packing
+    names = "xy" if packing == "rows" else conventions.rot6d_columns
+    lines = "rows" if (packing == "rows") != is_transposed else "columns"
+    return f"{lines} {names[0].upper()} and {names[1].upper()}{', interleaved' * (packing == 'interleaved')}"
+
+
+def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> Form:
+    """Three angles of `scale` times radians."""
+    to_rotation, to_angles = EULER[f"{turns.axes.upper()}_rad"]
+    turned: Compute = transposed if turns.inverse else np.asarray
+    findings: list[Named] = []
+    if scale != 1.0 and not said.in_degrees:
+        findings.append((rules.SCALED, {"verb": verb, "words": "degrees", "ratio": scale, "rows": ROWS}))
+    if said.letters is None:
+        findings.append((rules.ORDER_NOT_DECLARED, {"found": turns.words}))
+    elif turns.inverse and Turns(turns.axes, turns.places).is_said_by(said):
+        findings.append((rules.INVERSE, {"verb": verb, "evidence": f"it computes {turns.words}"}))
+    elif not turns.is_said_by(said):
+        values = {"found": turns.words, "declared": said.letters, "source": said.source}
+        findings.append((rules.EULER_ORDER, values))
+    return Form(
+        f"{turns.words} of (a, b, c){' in degrees' * (scale != 1.0)}",
+        lambda angles: turned(to_rotation(angles[..., turns.places] / scale)),
+        lambda matrix: scale * to_angles(turned(matrix))[..., np.argsort(turns.places)],
+        findings,
+    )
+
+
+_RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES)
+
+
+def _vector(ratio: float) -> Form:
+    """A rotation vector that a function takes `ratio` times."""
+    words = "exp(v)" if ratio == 1.0 else f"exp({ratio:.4g} · v)"
+    return Form(words, lambda v: exp_map(ratio * v), findings=ratio_findings(ratio, ROWS, "takes"))
+
+
+_WORDS: Mapping[float, str] = {
+    2.0: "twice the angle", 1.0 / np.pi: "the angle over π", DEGREES / 2.0: "half the angle in degrees",
+}  # fmt: skip
+
+
+def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
+    """The findings for a ratio; none for 1."""
+    findings: list[Named] = []
+    size = abs(ratio)
+    values = {"verb": verb, "ratio": size, "rows": rows}
+    if ratio < 0.0:
+        evidence = f"measured ratio {ratio:.4f} over {rows} rotations"
+        findings.append((rules.INVERSE, {"verb": verb, "evidence": evidence}))
+    if abs(size - 0.5) <= 0.5 * MATCH:
+        findings.append((rules.HALF_ANGLE, values))
+    elif abs(size - 1.0) > MATCH:
+        unit = 1.0 / DEGREES if verb == "takes" else DEGREES  # what takes degrees scales them down
+        known = {unit: "degrees", 1.0 / unit: "the angle times π/180", **_WORDS}
+        words = (words for each, words in known.items() if abs(size / each - 1.0) <= MATCH)
+        findings.append((rules.SCALED, {**values, "words": next(words, "a multiple of the angle")}))
+    return findings
