@@ -108,7 +108,7 @@ def as_text(tree: Any, repeated: list[str], path: str = "") -> str:
 
 
 def depth_of(tree: Any) -> int:
-    children = [child for _, child in tree] if is_object(tree) else tree
+    children = dict(tree).values() if is_object(tree) else tree  # what a repeated key loses is nowhere any more
     return 1 + max(map(depth_of, children), default=0) if isinstance(tree, list) else 0
 
 

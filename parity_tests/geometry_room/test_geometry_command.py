@@ -279,7 +279,7 @@ LEADS_NOWHERE: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("", ("no/such/file.py",), "existing file"),
     ("", ("no_such_package.module",), "ModuleNotFoundError"),
     ("", (NUMPY, "--map", "so3_log_map"), "ROLE=FUNCTION"),
-    ("", (NUMPY, "--map", "so3_log=f"), "'so3_log_map' was meant?"),
+    ("", (NUMPY, "--map", "so3_log=f"), "did you mean so3_log_map?"),
     ("", (NUMPY, "--map", "so3_log_map=so3_log_mop"), "near it: so3_log_map"),
     ("", (NUMPY, "--set", "rot6d_columns=ab"), "one of xz"),
 )

@@ -170,9 +170,9 @@ REFUSED = {
     "a threshold that is not a number": (settings("factor = 2", "factor = nan"), "expected a positive number"),
     "an infinite threshold": (settings("factor = 2", "factor = inf"), "expected a positive number"),
     "a threshold of zero": (settings("pose-deg = 0.5", "pose-deg = 0"), "expected a positive number"),
-    "a negative budget": (settings("parameters = 100", "parameters = -1"), "expected a positive number"),
+    "a negative budget": (settings("parameters = 100", "parameters = -1"), "expected a whole number above 0"),
     "a pattern that matches nothing": (settings("clips/*.csv", "clips/*.npz"), "found no such file"),
-    "a key in other letters": (settings("[gate.thresholds]", "[gate.Thresholds]"), "'thresholds' was meant?"),
+    "a key in other letters": (settings("[gate.thresholds]", "[gate.Thresholds]"), "did you mean thresholds?"),
     "an emptied table": (write("rigpact.toml", '[severity]\nRP131 = "error"\n'), "no table [gate]"),
     "settings in other letters": (lambda folder: (folder / "rigpact.toml").rename(folder / "Rigpact.toml"), "rigpact.toml"),
     "a folder in the place of the settings": (

@@ -214,12 +214,12 @@ def test_a_module_is_judged_by_what_it_computes_and_by_what_is_declared(
 @pytest.mark.parametrize(
     ("keys", "says"),
     [
-        ('role = "so3_log"', "'so3_log_map' was meant?"),
+        ('role = "so3_log"', "did you mean so3_log_map?"),
         ('shape = "(N, J, 6)"', "one of (N, *); (B, T, J, *)"),
         ('takes = "angle"', "one of axis, angle; angle, axis"),
         ('order = "XYX"', "one of XYZ; "),
         ("bones = 2.5", "a whole number"),
-        ('degree = "true"', "'degrees' was meant?"),
+        ('degree = "true"', "did you mean degrees?"),
         ('role = "none"', "no reason"),
         ('name = "so3_log_mop"', "near it: so3_log_map"),
     ],

@@ -15,7 +15,9 @@ from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.findings import Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.files.structure import load_schema
-from rigpact.contract.settings import gate, geometry, lowering
+from rigpact.contract.settings.configuration import KEYS
+from rigpact.contract.settings.lowering import ABOUT_THE_SETTINGS
+from rigpact.contract.settings.table import table_schema
 
 Schema = Mapping[str, Any]
 CONTRACT, SETTINGS = "rigpact-contract.schema.json", "rigpact.schema.json"
@@ -50,60 +52,14 @@ def contract_schema() -> dict[str, Any]:
     return schema
 
 
-_TEXT: Schema = {"type": "string", "minLength": 1}
-_TEXTS: Schema = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]}
-_NUMBER: Schema = {"type": "number", "exclusiveMinimum": 0}
-_COUNT: Schema = {"type": "integer", "exclusiveMinimum": 0}
-_FLAG: Schema = {"type": "boolean"}
-_TABLE: Schema = {"type": "object"}
-_DAY: Schema = {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"}
-_ENDINGS = ("".join(f"[{each}{each.upper()}]" for each in suffix[1:]) for suffix in gate.LOG_SUFFIXES)
-_A_LOG: Schema = {"pattern": rf"\.({'|'.join(_ENDINGS)})$"}
-_OTHER_THAN_TEXT: Mapping[str, Mapping[str, Schema]] = {
-    "gate": {
-        "clips": _TEXTS, "free-run": {"anyOf": [_TEXT, {"const": False}]}, "frames": _COUNT,
-        "settings": {"const": gate.MAY_CHANGE}, "strict": _FLAG, "conventions": _TABLE,
-    },
-    "gate.teacher": {"stages": _TEXTS},
-    "gate.trace": {
-        "stages": _TEXTS, "bones": _TEXTS, "frames": _COUNT, "mode": {"enum": list(gate.MODES)},
-        "producer": {**_TEXT, "not": {"const": gate.OURSELVES}},
-    },
-    "gate.thresholds": dict.fromkeys(gate.KEYS["gate.thresholds"], _NUMBER),
-    "gate.budget": {"parameters": _COUNT, "model-bytes": _COUNT, "inference-us": _NUMBER, "inference-margin": _NUMBER},
-    "gate.waive": {"expires": _DAY},
-    "geometry": {"conventions": _TABLE},
-    "geometry.function": {"bones": _COUNT, "degrees": _FLAG},
-    "lower": {
-        "rule": {"enum": [rule.code for rule in ALL_RULES if rule.code not in lowering.ABOUT_THE_SETTINGS]},
-        "to": {"enum": list(lowering.GRADES)}, "paths": _TEXTS, "expires": _DAY,
-    },
-}  # fmt: skip
-_REQUIRED: Mapping[str, tuple[str, ...]] = {
-    "gate.teacher": ("file",), "gate.trace": ("file",), "gate.waive": ("part", "owner", "reason", "expires"),
-    "geometry.function": ("name",), "lower": ("rule", "to", "owner", "reason", "expires"),
-}  # fmt: skip
-_TABLES: Mapping[str, Mapping[str, str]] = {**gate.KEYS, **geometry.KEYS, "lower": lowering.KEYS}
-"""Every table of rigpact.toml: its keys, in words."""
-
-
 def settings_schema() -> dict[str, Any]:
     """The schema of rigpact.toml."""
-    severity = {"type": "object", "additionalProperties": False, "properties": dict(_raised())}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:rigpact:schema:settings:1",
-        "title": "rigpact.toml",
-        "type": "object",
-        "additionalProperties": False,
-        "properties": {
-            "baseline": {**_TEXT, "description": "the file of known findings, beside this one"},
-            "severity": {**severity, "description": "rules that count more: a code, or the beginning of codes"},
-            "lower": {"description": "rules that count less, until a day", "type": "array", "items": _table("lower")},
-            "gate": _table("gate"),
-            "geometry": _table("geometry"),
-        },
-    }
+    schema = table_schema(KEYS)
+    schema["properties"]["severity"] |= {"additionalProperties": False, "properties": dict(_raised())}
+    codes = [rule.code for rule in ALL_RULES if rule.code not in ABOUT_THE_SETTINGS]
+    schema["properties"]["lower"]["items"]["properties"]["rule"]["enum"] = codes
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:rigpact:schema:settings:1"}
+    return {**head, "title": "rigpact.toml", **schema}
 
 
 def _raised() -> Iterator[tuple[str, Schema]]:
@@ -115,22 +71,3 @@ def _raised() -> Iterator[tuple[str, Schema]]:
         words = f"{rules[0].name}: {rules[0].why}" if rules[0].code == prefix else f"{len(rules)} rules"
         if higher:
             yield prefix, {"description": words, "enum": higher}
-
-
-def _table(name: str) -> dict[str, Any]:
-    """A table of the settings, with those inside it."""
-    properties = {}
-    for key, meaning in _TABLES[name].items():
-        inner = f"{name}.{key}"
-        if inner not in _TABLES:
-            shape = _OTHER_THAN_TEXT.get(name, {}).get(key, _TEXT)
-        else:
-            shape = _table(inner) if key in ("thresholds", "budget") else {"type": "array", "items": _table(inner)}
-        properties[key] = {**shape, "description": meaning}
-    required = list(_REQUIRED.get(name, ()))
-    rest = (
-        {"if": {"properties": {"file": {"not": _A_LOG}}}, "then": {"required": ["clip"]}}
-        if name == "gate.trace"
-        else {}
-    )
-    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties, **rest}

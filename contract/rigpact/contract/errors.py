@@ -47,9 +47,14 @@ class UnusableInput(Exception):
 
 
 def near(word: object, names: Iterable[str]) -> str:
-    """A hint at the nearest of the known words; empty where none is near."""
-    found = get_close_matches(str(word), list(names), 1)
-    return f"did you mean {found[0]}?" if found else ""
+    """A hint at the nearest of the known words; empty where none is near.
+
+    Letters at the same place count most: RP07O is nearest to RP070.
+    """
+    text, spelt = str(word).lower(), {each.lower(): each for each in names}
+    found = get_close_matches(text, spelt, 9)
+    best = max(found, key=lambda each: sum(a == b for a, b in zip(each, text, strict=False)), default="")
+    return f"did you mean {spelt[best]}?" if best else ""
 
 
 def printable(text: object) -> str:

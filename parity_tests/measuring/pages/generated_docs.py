@@ -24,8 +24,8 @@ from rigpact.contract.declared.vocabulary import package_of
 from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system, known_systems
 from rigpact.contract.rules import ALL_RULES
-from rigpact.contract.settings import gate, geometry
-from rigpact.contract.settings.lowering import KEYS as LOWER_KEYS
+from rigpact.contract.settings import gate, geometry, lowering
+from rigpact.contract.settings.table import Keys
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reports.describing.shown import rule_section
@@ -87,12 +87,12 @@ def kinds_of_change() -> str:
     return "| kind | seen from the other side | classes | why |\n|---|---|---|---|\n" + "".join(rows)
 
 
-def keys(tables: Mapping[str, Mapping[str, str]]) -> str:
+def keys(tables: Mapping[str, Keys]) -> str:
     """The keys of some tables of rigpact.toml, from the tables that the reader uses."""
     lists = ("lower", "gate.teacher", "gate.trace", "gate.waive", "geometry.function")
     parts = []
     for name, held in tables.items():
-        rows = "".join(f"| `{key}` | {meaning} |\n" for key, meaning in held.items())
+        rows = "".join(f"| `{key}` | {said.words} |\n" for key, said in held.items())
         parts.append(f"### `{f'[[{name}]]' if name in lists else f'[{name}]'}`\n| key | meaning |\n|---|---|\n{rows}")
     return "\n".join(parts)
 
@@ -182,7 +182,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "conventions.md": {"character": partial(conventions, own=True), "systems": partial(conventions, own=False)},
     "breaking.md": {"classes": classes_of_change, "versions": versions, "kinds": kinds_of_change},
     "configuration.md": {
-        "lower": partial(keys, {"lower": LOWER_KEYS}), "gate": partial(keys, gate.KEYS),
+        "lower": partial(keys, {"lower": lowering.KEY.inner}), "gate": partial(keys, gate.KEYS),
         "geometry": partial(keys, geometry.KEYS),
     },
     "operations.md": {"operations": operations},

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from rigpact.contract.errors import UnusableInput
@@ -56,10 +55,7 @@ MAX_JSON_DEPTH = 64
 _KEY = rb"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP_KEY = re.compile(rb"(?<![\w.-])(?:%s\.[ \t]*+){%d}" % (_KEY, MAX_JSON_DEPTH))
 """A dotted TOML key of as many parts: tomllib takes the square of its length, in time and in memory."""
-_BLOCK_BYTES = 131_072
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_KEY_END = re.compile(rb'"\s*:')
-_WHITESPACE = np.frombuffer(b" \t\r\n\v\f", np.uint8)
 
 
 @dataclass(frozen=True)
@@ -123,10 +119,11 @@ def bytes_to_toml(content: bytes, path: str | Path) -> JsonFile:
 def bytes_to_json(content: bytes, path: str | Path) -> JsonFile:
     """Parse the bytes of a JSON file; errors call it `path`."""
     data, standard = _parsed(content, path)
-    census = _census(content, data)
-    if census.depth is None or census.depth > MAX_JSON_DEPTH:
-        _refuse_deep_nesting(data, path)
-    return JsonFile(Path(path), content, data, standard, tuple(_repeated_keys(content, census)))
+    _refuse_deep_nesting(data, path)
+    # Without escapes, text with more quotes than its value written anew has lost something on the way: a key that stands twice
+    is_whole = standard and b"\\u" not in content and content.count(b'"') == orjson.dumps(data).count(b'"')
+    repeated = () if is_whole else tuple(_repeated_keys(content))
+    return JsonFile(Path(path), content, data, standard, repeated)
 
 
 def _parsed(content: bytes, place: object) -> tuple[Any, bool]:
@@ -161,51 +158,6 @@ def _parse_leniently(content: bytes, place: object, refusal: orjson.JSONDecodeEr
         raise UnusableInput(place, "a whole number with thousands of digits", "numbers that float64 can hold") from None
 
 
-@dataclass(frozen=True)
-class _Census:
-    """What a parsed value holds, and what its text says: levels of nesting, keys of objects, `":` in the text.
-
-    depth and keys are None where not every container was visited.
-    """
-
-    depth: int | None
-    keys: int | None
-    key_ends: int
-
-
-def _census(content: bytes, data: Any) -> _Census:
-    """Count containers without looking at numbers one by one.
-
-    A list that begins with a number counts as a row of numbers. No container was missed if the count equals the number of
-    opening brackets in the text: each container has its own bracket.
-    """
-    depth = found = keys = 0
-    level = _containers([data])
-    while level:
-        depth, found = depth + 1, found + len(level)
-        keys += sum(len(value) for value in level if type(value) is dict)
-        level = [child for value in level if not _begins_with_a_number(value) for child in _containers(value)]
-    opened, key_ends = _marks(content)
-    return _Census(depth, keys, key_ends) if found == opened else _Census(None, None, key_ends)
-
-
-def _marks(content: bytes) -> tuple[int, int]:
-    """How many brackets a text opens and how many `":` it holds, whitespace between the two left out."""
-    brackets, quotes, text = [], [], np.frombuffer(content, np.uint8)
-    for start in range(0, len(text), _BLOCK_BYTES):  # pieces that stay in the cache
-        block = text[start : start + _BLOCK_BYTES]
-        brackets.append(int(np.count_nonzero((block | 0x20) == ord("{"))))  # the bit by which [ and { differ
-        quotes.append(np.flatnonzero(block == ord('"')) + start + 1)
-    after = text.take(np.concatenate(quotes), mode="clip")
-    if np.isin(after, _WHITESPACE).any():
-        return sum(brackets), len(_KEY_END.findall(content))
-    return sum(brackets), int(np.count_nonzero(after == ord(":")))
-
-
-def _begins_with_a_number(value: Any) -> bool:
-    return type(value) is list and bool(value) and type(value[0]) in (float, int)
-
-
 def _refuse_deep_nesting(data: Any, place: object) -> None:
     level = [data]
     for _ in range(MAX_JSON_DEPTH):
@@ -224,13 +176,8 @@ def _too_deep(place: object) -> UnusableInput:
     return UnusableInput(place, f"more than {MAX_JSON_DEPTH} nested levels", "a contract artefact (6 levels)")
 
 
-def _repeated_keys(content: bytes, census: _Census) -> Iterator[str]:
-    """Yield a pointer to every key that stands more than once in one object.
-
-    The `":` of the text are counted first. In a file without repeated keys there are as many as the parsed value has keys.
-    """
-    if census.key_ends == census.keys:
-        return
+def _repeated_keys(content: bytes) -> Iterator[str]:
+    """Yield a pointer to every key that stands more than once in one object."""
     repeats: list[tuple[dict[str, Any], list[str]]] = []
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

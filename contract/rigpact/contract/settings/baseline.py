@@ -8,7 +8,6 @@ itself becomes a finding too (hearing.py).
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import date
 from pathlib import Path, PurePath
 
 from rigpact.contract.errors import UnusableInput
@@ -16,13 +15,13 @@ from rigpact.contract.files import JsonFile, read_json, write_bytes
 from rigpact.contract.findings import Finding, fingerprint_of
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.files.structure import check_against_schema
-from rigpact.contract.settings.days import parse_day
+from rigpact.contract.settings.days import LetBe, parse_day
 
 FORMAT, VERSION = "rigpact-baseline", 1
 
 
 @dataclass(frozen=True)
-class Waiver:
+class Waiver(LetBe):
     """One known finding. `expires`: the last day on which it holds, YYYY-MM-DD."""
 
     fingerprint: str
@@ -37,10 +36,6 @@ class Waiver:
     def place(self) -> str:
         """Where the finding is."""
         return f"{self.file}#{self.pointer}" if self.pointer else self.file
-
-    def holds(self, today: date) -> bool:
-        """Whether its day has not passed."""
-        return today <= date.fromisoformat(self.expires)
 
 
 def read_baseline(path: Path) -> tuple[Waiver, ...]:

@@ -10,7 +10,7 @@
     [gate]                           # the questions of `rigpact gate`; see gate.py
     [geometry]                       # the functions that `rigpact check --module` calls; see geometry.py
 
-This module does not know how findings are made. To add a setting: a key in `_KEYS`, a field, a reader.
+This module does not know how findings are made. To add a setting: a row in `KEYS`, a field.
 """
 
 from collections.abc import Mapping
@@ -18,19 +18,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.files import bytes_to_toml, read_bytes, read_toml
 from rigpact.contract.findings import Rule, Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.settings.gate import GateSettings, read_gate_settings
-from rigpact.contract.settings.geometry import GeometrySettings, read_geometry_settings
+from rigpact.contract.settings.gate import KEY as GATE
+from rigpact.contract.settings.gate import GateSettings, gate_settings
+from rigpact.contract.settings.geometry import KEY as GEOMETRY
+from rigpact.contract.settings.geometry import GeometrySettings, geometry_settings
+from rigpact.contract.settings.lowering import KEY as LOWER
 from rigpact.contract.settings.lowering import Lowering, read_lowerings
-from rigpact.contract.settings.table import SettingsTable, did_you_mean
+from rigpact.contract.settings.table import FILE, TABLE, Key, Keys, place_of, read_table
 
 FILE_NAME = "rigpact.toml"
 _PROJECT_FILE = "pyproject.toml"
 FILE_NAMES = (FILE_NAME, _PROJECT_FILE)
-_KEYS = ("severity", "lower", "baseline", "gate", "geometry")
+KEYS: Keys = {
+    "baseline": Key("the file of known findings, beside this one", FILE),
+    "severity": Key("rules that count more: a code, or the beginning of codes", TABLE),
+    "lower": LOWER,
+    "gate": GATE,
+    "geometry": GEOMETRY,
+}
+"""Every key of rigpact.toml."""
 _DISARMING = ("select", "ignore", "per-path")
 """Keys that would silence errors without an owner and a day."""
 _LOWER = "[[lower]] with rule, to, owner, reason and expires"
@@ -83,24 +93,19 @@ def text_to_configuration(text: bytes, path: Path) -> Configuration:
     content = bytes_to_toml(text, path).data
     if path.name == _PROJECT_FILE:
         content = _own_table(content) or {}
-    table = SettingsTable(path, "", content)
     for key in _DISARMING:
         if key in content:
-            raise UnusableInput(
-                table.place(key), f"the key {key!r}", _LOWER, "an entry that silences an error needs an owner and a day"
-            )
-    table.refuse_unknown(_KEYS)
-    baseline = table.file("baseline")
-    overrides = table.content.get("severity", {})
-    if not isinstance(overrides, Mapping):
-        raise UnusableInput(table.place("severity"), repr(overrides), 'a table, for example RP526 = "error"')
+            hint = "an entry that silences an error needs an owner and a day"
+            raise UnusableInput(place_of(path, key), f"the key {key!r}", _LOWER, hint)
+    said = read_table(KEYS, content, path)
+    severity = said.get("severity", {})
     return Configuration(
         path=path,
-        severity={code: _severity(table.place(f"severity.{code}"), code, value) for code, value in overrides.items()},
-        lowerings=read_lowerings(table.tables("lower")),
-        baseline=path.resolve().parent / baseline if baseline is not None else None,
-        gate=read_gate_settings(table.table("gate")) if "gate" in content else None,
-        geometry=read_geometry_settings(table.table("geometry")),
+        severity={code: _severity(place_of(path, "severity", code), code, value) for code, value in severity.items()},
+        lowerings=read_lowerings(said.get("lower", ()), path),
+        baseline=path.resolve().parent / said["baseline"] if "baseline" in said else None,
+        gate=gate_settings(said["gate"], path) if "gate" in said else None,
+        geometry=geometry_settings(said.get("geometry", {}), path),
     )
 
 
@@ -115,10 +120,10 @@ def _severity(place: str, code: str, value: object) -> Severity:
     """The severity to which a code, or a family, is raised; UnusableInput if it raises nothing."""
     known = [severity.value for severity in Severity]
     if value not in known:
-        raise UnusableInput(place, repr(value), f"one of {', '.join(known)}", did_you_mean(str(value), known))
+        raise UnusableInput(place, repr(value), f"one of {', '.join(known)}", near(str(value), known))
     rules = [rule for rule in ALL_RULES if code and rule.code.startswith(code)]
     if not rules:
-        hint = did_you_mean(code, [rule.code for rule in ALL_RULES])
+        hint = near(code, [rule.code for rule in ALL_RULES])
         raise UnusableInput(place, repr(code), "a rule's code, or what codes begin with", hint)
     wanted = Severity(str(value))
     if all(_GRAVEST_FIRST.index(wanted) >= _GRAVEST_FIRST.index(rule.severity) for rule in rules):

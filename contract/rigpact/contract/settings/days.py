@@ -33,3 +33,13 @@ def refuse_far_day(text: str, place: object, now: date) -> None:
             f"a day at most a year ahead ({now + LONGEST})",
             "an exception is looked at once a year",
         )
+
+
+class LetBe:
+    """Something that a project lets be until its last day, YYYY-MM-DD."""
+
+    expires: str
+
+    def holds(self, today: date) -> bool:
+        """Whether its day has not passed."""
+        return today <= date.fromisoformat(self.expires)

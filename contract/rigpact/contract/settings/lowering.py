@@ -12,31 +12,22 @@ Each is a debt as a waiver is: it has an owner, a reason and a last day, and eve
 lowered, nor can the rules that say what is lowered.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Annotated, Any
 
 from rigpact.contract.as_json import AsJson
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.findings import Finding, Severity
 from rigpact.contract.rules.answers import baseline, gate
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.settings.days import parse_day
-from rigpact.contract.settings.table import SettingsTable, did_you_mean
+from rigpact.contract.settings.days import LetBe
+from rigpact.contract.settings.table import TABLES, Expires, Key, Owner, Reason, keys_of, place_of
 
 IGNORE = "ignore"
 GRADES = (Severity.WARNING.value, Severity.INFO.value, IGNORE)
-KEYS: Mapping[str, str] = {
-    "rule": "one rule's code; a family of rules cannot be lowered",
-    "to": f"the severity of its findings: one of {', '.join(GRADES)}",
-    "paths": "only in files that match a pattern, seen from this file; `*` goes across folders; all files if absent",
-    "owner": "the owner",
-    "reason": "why it may stay for now",
-    "expires": "the last day on which it holds, YYYY-MM-DD, at most a year ahead",
-}
-"""Every key of `[[lower]]`, in words; docs/configuration.md is generated from it."""
 ABOUT_THE_SETTINGS = frozenset(
     rule.code
     for rule in (
@@ -50,21 +41,20 @@ ABOUT_THE_SETTINGS = frozenset(
 
 
 @dataclass(frozen=True)
-class Lowering(AsJson):
+class Lowering(LetBe, AsJson):
     """One rule that a project hears less of. paths: empty for all files; index: its place in the settings."""
 
     KEYS = "code: rule to paths owner reason expires"
-    rule: str
-    to: str
-    paths: tuple[str, ...]
-    owner: str
-    reason: str
-    expires: str
+    rule: Annotated[str, "one rule's code; a family of rules cannot be lowered"]
+    to: Annotated[str, {"enum": list(GRADES)}, f"the severity of its findings: one of {', '.join(GRADES)}"]
+    owner: Owner
+    reason: Reason
+    expires: Expires
     index: int
-
-    def holds(self, today: date) -> bool:
-        """Whether its day has not passed."""
-        return today <= date.fromisoformat(self.expires)
+    paths: Annotated[
+        tuple[str, ...],
+        "only in files that match a pattern, seen from this file; `*` goes across folders; all files if absent",
+    ] = ()
 
     def covers(self, finding: Finding, folder: Path) -> bool:
         """Whether it is about a finding; `folder` is the configuration's."""
@@ -81,24 +71,19 @@ class Lowering(AsJson):
         return ", ".join(self.paths) or "all files"
 
 
-def read_lowerings(tables: tuple[SettingsTable, ...]) -> tuple[Lowering, ...]:
-    """Read every table; UnusableInput names the key, its value and the allowed values."""
-    return tuple(_lowering(table.refuse_unknown(KEYS), index) for index, table in enumerate(tables))
+KEY = Key("rules that count less, until a day", TABLES, inner=keys_of(Lowering))
 
 
-def _lowering(table: SettingsTable, index: int) -> Lowering:
-    code, to, owner, reason, expires = (
-        table.required_text(key, KEYS[key]) for key in ("rule", "to", "owner", "reason", "expires")
-    )
-    _refuse_other_rules(table.place("rule"), code)
-    if to not in GRADES:
-        raise UnusableInput(table.place("to"), repr(to), f"one of {', '.join(GRADES)}", did_you_mean(to, GRADES))
-    parse_day(expires, table.place("expires"))
-    paths = table.texts("paths", 'patterns, for example ["clips/*"]')
-    for pattern in paths:
-        if not set(pattern) - set("*?/."):
-            raise UnusableInput(table.place("paths"), repr(pattern), "patterns of some files", "all files: no `paths`")
-    return Lowering(code, to, paths, owner, reason, expires, index)
+def read_lowerings(said: Sequence[Mapping[str, Any]], path: Path) -> tuple[Lowering, ...]:
+    """The lowered rules of the values of the tables; UnusableInput for a code of no rule, and for patterns of all files."""
+    found = tuple(Lowering(index=index, **each) for index, each in enumerate(said))
+    for each in found:
+        _refuse_other_rules(place_of(path, "lower", each.index, "rule"), each.rule)
+        for pattern in each.paths:
+            if not set(pattern) - set("*?/."):
+                place = place_of(path, "lower", each.index, "paths")
+                raise UnusableInput(place, repr(pattern), "patterns of some files", "all files: no `paths`")
+    return found
 
 
 def _refuse_other_rules(place: str, code: str) -> None:
@@ -110,5 +95,5 @@ def _refuse_other_rules(place: str, code: str) -> None:
     if code in known:
         return
     is_family = any(each.startswith(code) for each in known)
-    hint = "a family cannot be lowered: name each rule with its own reason" if is_family else did_you_mean(code, known)
+    hint = "a family cannot be lowered: name each rule with its own reason" if is_family else near(code, known)
     raise UnusableInput(place, repr(code), "one rule's code", hint)

@@ -11,11 +11,10 @@ from typing import Any
 from rigpact.contract.contract_files import open_contract, system_of
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind, read_document
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.model.signature import ModelSignature, read_model
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.contract.settings.table import did_you_mean
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of, network_of
@@ -151,7 +150,7 @@ def check_names(settings: GateSettings, system: System) -> None:
     for knob, value in settings.conventions.items():
         place = f"{settings.place}.conventions.{knob}"
         if knob not in system.knobs:
-            hint = did_you_mean(knob, system.knobs)
+            hint = near(knob, system.knobs)
             raise UnusableInput(place, "an unknown knob", f"one of {', '.join(system.knobs)}", hint)
         try:
             system.knobs[knob].parsed(value)
@@ -161,5 +160,5 @@ def check_names(settings: GateSettings, system: System) -> None:
     for run in (*settings.teacher, *settings.traces):
         for stage in run.stages:
             if stage not in names:
-                hint = did_you_mean(stage, names)
+                hint = near(stage, names)
                 raise UnusableInput(f"{run.place}.stages", repr(stage), f"one of {', '.join(names)}", hint)

@@ -18,13 +18,12 @@ from rich.console import Console
 
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.errors import UnusableInput, error_text
+from rigpact.contract.errors import UnusableInput, error_text, near
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.settings.geometry import LEFT_OUT, FunctionSettings, GeometrySettings
-from rigpact.contract.settings.table import did_you_mean
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.answer import Figures, Sentence, print_with_findings
 from rigpact.reports.geometry_parity.calling import (
@@ -134,9 +133,7 @@ def parse_mapping(words: Sequence[str]) -> dict[str, str]:
         if not separator or not name:
             raise UnusableInput(f"--map {word}", "no '=' with a name behind it", "ROLE=FUNCTION")
         if role not in ROLES:
-            near = get_close_matches(role, ROLES, n=1)
-            hint = f"{near[0]!r} was meant?" if near else ""
-            raise UnusableInput(f"--map {word}", f"the role {role!r}", f"one of {', '.join(ROLES)}", hint)
+            raise UnusableInput(f"--map {word}", f"the role {role!r}", f"one of {', '.join(ROLES)}", near(role, ROLES))
         mapping[role] = name
     return mapping
 
@@ -228,7 +225,7 @@ def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declare
 
 def _one_of(said: FunctionSettings, key: str, value: str, known: Iterable[str]) -> None:
     if value not in known:
-        expected, hint = f"one of {'; '.join(known)}", did_you_mean(value, known)
+        expected, hint = f"one of {'; '.join(known)}", near(value, known)
         raise UnusableInput(f"{said.place}.{key}", repr(value), expected, hint)
 
 

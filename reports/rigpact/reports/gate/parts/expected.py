@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.character import bone_names_of, character_of
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.findings import Finding
 from rigpact.contract.layout import ROOT_POSITION, ROOT_YAW, ROTATIONS
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import RecordedRun
-from rigpact.contract.settings.table import did_you_mean
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.units import is_si
@@ -94,7 +93,7 @@ def _about_bones(run: RecordedRun, recording: Recording, contract: Contract) -> 
     for place, bone in enumerate(run.bones):
         if bone not in known:
             found, expected = repr(bone), f"one of the contract's {len(known)} bones"
-            raise UnusableInput(f"{run.place}.bones/{place}", found, expected, did_you_mean(bone, known))
+            raise UnusableInput(f"{run.place}.bones/{place}", found, expected, near(bone, known))
     held = {known[bone] for bone in recording.bones} if recording.bones else set(known)
     missing = [bone for bone in run.bones or known if bone not in held]
     if missing:
