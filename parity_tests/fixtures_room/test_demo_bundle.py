@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.fixtures import demo_bundle, generate_clip
 from rigpact.fixtures.motion.styles import HELD_OUT_STYLES, TRAINING_STYLES
-from rigpact.training.enemy_animation.bundle import BUNDLE_CLIPS, FPS, full_plan, generate_clips
+from rigpact.training.enemy_animation.build import BUNDLE_CLIPS, FPS, full_plan, generate_clips
 
 BUNDLE = demo_bundle()
 

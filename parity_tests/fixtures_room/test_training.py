@@ -19,9 +19,8 @@ from rigpact.fixtures import generate_clip  # noqa: E402
 from rigpact.fixtures.json_files import write_document  # noqa: E402
 from rigpact.fixtures.mutants.conventions import bone_orders, input_orders  # noqa: E402
 from rigpact.training.enemy_animation.arrays import clip_arrays  # noqa: E402
-from rigpact.training.enemy_animation.bundle import build_bundle, small_plan  # noqa: E402
-from rigpact.training.enemy_animation.exporter import export_model  # noqa: E402
-from rigpact.training.enemy_animation.model import INPUT_NAMES, MotionModel  # noqa: E402
+from rigpact.training.enemy_animation.build import build_bundle, small_plan  # noqa: E402
+from rigpact.training.enemy_animation.model import INPUT_NAMES, MotionModel, export_model  # noqa: E402
 from rigpact.training.enemy_animation.statistics import (  # noqa: E402
     Statistics,
     fit_statistics,
@@ -38,9 +37,9 @@ ROWS = {name: clip["Frames"] for name, clip in CLIPS.items()}
 
 def test_a_build_writes_whole_files_of_its_seed(tmp_path: Path) -> None:
     """A half-written JSON loads as a parse error on someone else's machine; a build is known by its seed."""
-    report = build_bundle(tmp_path, replace(small_plan(seed=3), frames=8, steps=2))
+    build_bundle(tmp_path, replace(small_plan(seed=3), frames=8, steps=2))
     files = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert (report.seed, "--seed 3" in files["README.md"].decode()) == (3, True)
+    assert "--seed 3" in files["README.md"].decode()
     assert {"norm_template.json", "pretrain_template.json", "model.onnx", "clips/Run_F.json"} <= set(files)
     texts = {name: data for name, data in files.items() if name.endswith((".json", ".md"))}
     assert [name for name, data in texts.items() if b"\r" in data or not data.endswith(b"\n")] == []

@@ -15,7 +15,16 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.graph.window import SampleWindow, stream
-from rigpact.training.imu_pose.build import coverage, export_imu_pose, fit_temperature, moving, standard_scores
+from rigpact.training.imu_pose.build import (
+    MultiTaskLoss,
+    coverage,
+    export_imu_pose,
+    fit_temperature,
+    mean_joint_error_m,
+    moving,
+    negative_log_likelihood,
+    standard_scores,
+)
 from rigpact.training.imu_pose.facts import JOINTS, SYSTEM
 from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size
 from rigpact.training.imu_pose.motion import (
@@ -29,7 +38,6 @@ from rigpact.training.imu_pose.motion import (
     movements,
     rest_m,
 )
-from rigpact.training.imu_pose.training import MultiTaskLoss, mean_joint_error_m, negative_log_likelihood
 
 from ..every_case import every_case
 from . import declared_runs

@@ -27,10 +27,15 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
     encode_reply,
 )  # fmt: skip
 from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
-from rigpact.training.neurarig.datagrams import encode_frame, encode_handshake
-from rigpact.training.neurarig.facts import BONES, REST_POSITIONS_CM
-from rigpact.training.neurarig.poses import random_rows, rotator_deg_to_quaternion
-from rigpact.training.neurarig.walk import walk_rows
+from rigpact.training.neurarig.data import (
+    BONES,
+    REST_POSITIONS_CM,
+    encode_frame,
+    encode_handshake,
+    random_rows,
+    rotator_deg_to_quaternion,
+    walk_rows,
+)
 
 from ..every_case import every_case
 from ..measuring.scores.upstream import neurarig_loop

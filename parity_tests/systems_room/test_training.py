@@ -16,22 +16,15 @@ import onnxruntime
 import torch
 
 from rigpact.reference_runtime.graph.run import run_clip
+from rigpact.training.blender_ik import build as ik
 from rigpact.training.blender_ik import losses
-from rigpact.training.blender_ik import training as ik
-from rigpact.training.blender_ik.build import export_blender_ik, ik_clip
-from rigpact.training.blender_ik.build import write_data as write_ik_data
-from rigpact.training.blender_ik.context import PoseBatch, pose_batch
-from rigpact.training.blender_ik.facts import PARAMETER_COUNT
-from rigpact.training.blender_ik.kinematics import forward_kinematics
-from rigpact.training.blender_ik.poses import draw_poses, sampling_limits_rad
-from rigpact.training.neurarig import facts
-from rigpact.training.neurarig import training as neurarig
-from rigpact.training.neurarig.poses import random_rows
-from rigpact.training.neurarig.training import feet_in_pelvis, foot_loss, mlp
-from rigpact.training.rig_inversion import animation, networks, training
-from rigpact.training.rig_inversion.build import write_data as write_rig_data
-from rigpact.training.rig_inversion.exporter import export_decoder, export_encoder
-from rigpact.training.rig_inversion.rig import DECODER_WIDTHS, ENCODER_WIDTHS, rig_mesh
+from rigpact.training.blender_ik.data import PARAMETER_COUNT, draw_poses, sampling_limits_rad
+from rigpact.training.blender_ik.losses import PoseBatch, forward_kinematics, pose_batch
+from rigpact.training.making import evaluated
+from rigpact.training.neurarig import build as neurarig
+from rigpact.training.neurarig.data import PUBLISHED, random_rows
+from rigpact.training.rig_inversion import build as inversion
+from rigpact.training.rig_inversion.rig import animation_parameters, meshes, rig_mesh
 
 from ..every_case import every_case
 from ..measuring.scores import training_sides as sides
@@ -44,9 +37,9 @@ torch.set_num_threads(1)
 
 @every_case(("network", "count"), [
     (ik.ik_network, PARAMETER_COUNT),
-    (lambda: networks.decoder(DECODER_WIDTHS), 1_081_368),
-    (lambda: networks.encoder(ENCODER_WIDTHS), 15_878),
-    (mlp, 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24),
+    (lambda: inversion.decoder(inversion.FULL), 1_081_368),
+    (lambda: inversion.encoder(inversion.FULL), 15_878),
+    (neurarig.mlp, 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24),
 ], ids=lambda _each: "")  # fmt: skip
 def test_the_networks_have_their_contracts_sizes(network: Callable[[], Any], count: int) -> None:
     """Another count is another network, and its weights will not load."""
@@ -60,9 +53,9 @@ def test_both_sides_have_one_rig() -> None:
     for ours, expected in zip(forward_kinematics(torch.from_numpy(poses)), theirs, strict=True):
         assert ours.numpy() == pytest.approx(expected, abs=1e-7)  # the contract file keeps nine decimals
     parameters = np.random.default_rng(8).random((500, 6))
-    ours = networks.rig(torch.from_numpy(parameters)).numpy()
+    ours = inversion.rig(torch.from_numpy(parameters)).numpy()
     assert ours == pytest.approx(rig_mesh(parameters).reshape(500, 24), abs=1e-13)
-    assert networks.rig(torch.from_numpy(parameters.astype(np.float32))).numpy() == pytest.approx(ours, abs=1e-5)
+    assert inversion.rig(torch.from_numpy(parameters.astype(np.float32))).numpy() == pytest.approx(ours, abs=1e-5)
 
 
 def test_drawn_poses_stay_within_the_limits_and_pass_the_gate() -> None:
@@ -78,7 +71,7 @@ def test_drawn_poses_stay_within_the_limits_and_pass_the_gate() -> None:
 
 def test_training_sees_what_the_runtime_tells() -> None:
     """The same pose on both sides gives the same fifty numbers: normalisation, heights and the way of turning included."""
-    clip = ik_clip(seed=3, tasks=("reach", "crouch"))
+    clip = ik.ik_clip(seed=3, tasks=("reach", "crouch"))
     rows = run(CONTRACT, clip.given, lambda _inputs: [clip.rotations])
     ground, motion = clip.given["ground"], clip.given["motion"]
     headings = Rotation.from_quat(clip.given["root"][:, 7:]).as_rotvec()[:, 2]
@@ -90,7 +83,7 @@ def test_training_sees_what_the_runtime_tells() -> None:
 
 
 @every_case(("name", "write"), [
-    ("blender_ik", write_ik_data), ("rig_inversion", lambda folder: write_rig_data(folder, training.COMMITTED)),
+    ("blender_ik", ik.write_data), ("rig_inversion", lambda folder: inversion.write_data(folder, inversion.COMMITTED)),
 ], ids=lambda each: each if isinstance(each, str) else "")  # fmt: skip
 def test_the_committed_data_are_the_generators(tmp_path: Path, name: str, write: Callable[[Path], None]) -> None:
     """The committed files must be reproducible, or their numbers cannot be trusted."""
@@ -184,13 +177,13 @@ def test_the_loss_is_that_of_the_runtimes_feet_and_trains_no_feet() -> None:
     rows = random_rows(20, 16)
     sent, _ = neurarig.packets(rows)
     raw = np.random.default_rng(0).normal(0.0, 1.0, (16, 24)).astype(np.float32)
-    known = run_clip(facts.PUBLISHED, {"engine_pose": rows, "raw_rotations": raw}).stages
+    known = run_clip(PUBLISHED, {"engine_pose": rows, "raw_rotations": raw}).stages
     lengths = np.linalg.norm(raw.reshape(16, 6, 4).astype(np.float64), axis=2)
     squares = (known["foot_error"].astype(np.float64) ** 2).sum()
     wanted = squares / (32 + 0.01) + 0.01 * ((lengths - 1.0) ** 2).sum(axis=1).mean()
-    assert float(foot_loss(torch.from_numpy(sent), torch.from_numpy(raw))) == pytest.approx(wanted, rel=1e-4)
+    assert float(neurarig.foot_loss(torch.from_numpy(sent), torch.from_numpy(raw))) == pytest.approx(wanted, rel=1e-4)
     drawn = torch.randn(16, 24, requires_grad=True)
-    (feet_in_pelvis(torch.from_numpy(sent), drawn) ** 2).sum().backward()
+    (neurarig.feet_in_pelvis(torch.from_numpy(sent), drawn) ** 2).sum().backward()
     assert drawn.grad is not None
     by_bone = drawn.grad.reshape(16, 6, 4).abs().sum(dim=(0, 2))
     assert (by_bone > 0.0).tolist() == [True, True, False, True, True, False]
@@ -205,11 +198,11 @@ def test_the_loss_is_that_of_the_runtimes_feet_and_trains_no_feet() -> None:
 @pytest.fixture(scope="module")
 def decoder() -> Any:
     """A narrow approximation after a few steps."""
-    return training.train_decoder(training.Plan(decoder_widths=(6, 16, 16, 24), steps=5, batch=8)).model
+    return inversion.train_decoder(inversion.Plan(decoder_widths=(6, 16, 16, 24), steps=5, batch=8))
 
 
-CLIP = animation.animation_parameters()
-MESHES = animation.meshes(CLIP)
+CLIP = animation_parameters()
+MESHES = meshes(CLIP)
 
 
 def _by_hand(model: Any, rows: np.ndarray, bend: Callable[[Any], Any], end: Callable[[Any], Any]) -> np.ndarray:
@@ -227,14 +220,14 @@ def test_onnx_torch_and_numpy_agree_at_any_batch(decoder: Any, name: str) -> Non
     """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
     leaky: Callable[[Any], Any] = lambda rows: np.where(rows > 0.0, rows, 0.01 * rows)  # noqa: E731
     if name == "ik":
-        model = ik.train_network(ik.Plan(steps=3, batch=32)).model
-        content, bend, end = export_blender_ik(model), np.tanh, np.asarray
+        model = ik.train_network(ik.Plan(steps=3, batch=32))
+        content, bend, end = ik.export_blender_ik(model), np.tanh, np.asarray
     elif name == "decoder":
-        model, content, bend, end = decoder, export_decoder(decoder), leaky, np.asarray
+        model, content, bend, end = decoder, inversion.export_decoder(decoder), leaky, np.asarray
     else:
-        plan = training.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
-        model = training.invert_clip(decoder, MESHES, plan).model
-        content, bend, end = export_encoder(model), leaky, lambda rows: 1.0 / (1.0 + np.exp(-rows))
+        plan = inversion.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
+        model = inversion.invert_clip(decoder, MESHES, plan)
+        content, bend, end = inversion.export_encoder(model), leaky, lambda rows: 1.0 / (1.0 + np.exp(-rows))
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     for count in (1, 5, 64):
         rows = {"ik": sides.held_out(64, seed=1).context.numpy(), "decoder": CLIP, "encoder": MESHES}[name][:count]
@@ -250,8 +243,8 @@ def test_the_inversion_leaves_the_approximation_alone(decoder: Any) -> None:
     """If training also changes the decoder, the inversion belongs to another rig; one plan gives the same weights twice."""
     decoder.zero_grad(set_to_none=True)
     before = [parameter.detach().clone() for parameter in decoder.parameters()]
-    plan = training.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
-    one, other = (training.invert_clip(decoder, MESHES, plan).model.state_dict() for _ in range(2))
+    plan = inversion.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
+    one, other = (inversion.invert_clip(decoder, MESHES, plan).state_dict() for _ in range(2))
     assert len(one) == 4
     assert [name for name in one if not torch.equal(one[name], other[name])] == []
     assert len(before) == 6
@@ -263,14 +256,14 @@ def test_the_inversion_leaves_the_approximation_alone(decoder: Any) -> None:
 def test_seconds_of_training_beat_the_baselines() -> None:
     """Blender IK 0.14 m against 0.53 for the mean pose; rig inversion 0.13 and 0.11 against 0.65 for the mean frame."""
     held_out = sides.held_out(1000, seed=77)
-    error = sides.effector_errors_m(ik.predicted(ik.train_network(ik.SMALL).model, held_out), held_out).mean()
+    error = sides.effector_errors_m(ik.predicted(ik.train_network(ik.SMALL), held_out), held_out).mean()
     mean = held_out.rotations.mean(dim=0, keepdim=True).expand_as(held_out.rotations)
     assert error < 0.5 * sides.effector_errors_m(mean, held_out).mean()
-    trained = training.train_decoder(training.SMALL).model
+    trained = inversion.train_decoder(inversion.SMALL)
     baseline = sides.mean_frame_error(MESHES)
-    assert sides.mean_vertex_error(training.evaluate(trained, CLIP), MESHES) < 0.3 * baseline
-    found = training.evaluate(training.invert_clip(trained, MESHES, training.SMALL).model, MESHES)
-    assert sides.mean_vertex_error(animation.meshes(found), MESHES) < 0.3 * baseline
+    assert sides.mean_vertex_error(evaluated(trained, CLIP), MESHES) < 0.3 * baseline
+    found = evaluated(inversion.invert_clip(trained, MESHES, inversion.SMALL), MESHES)
+    assert sides.mean_vertex_error(meshes(found), MESHES) < 0.3 * baseline
 
 
 @pytest.mark.nightly

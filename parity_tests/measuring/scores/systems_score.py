@@ -52,13 +52,15 @@ class Figure:
 
 def blender_ik_figures(*, reduced: bool) -> Iterator[Figure]:
     """Accuracy beside its baselines, planted feet, the truth's kinematics, speed."""
-    from rigpact.training.blender_ik import training
+    from rigpact.training.blender_ik import build as training
     from rigpact.training.blender_ik.build import ik_clip
-    from rigpact.training.blender_ik.facts import CONSTANTS, SYSTEM
+    from rigpact.training.blender_ik.data import CONSTANTS, SYSTEM
 
     from . import training_sides as sides
 
+    before = time.process_time()
     trained = training.train_network(training.SMALL if reduced else training.FULL)
+    cost = time.process_time() - before
     batch = sides.held_out(500 if reduced else 4000, seed=999)
     mean_pose = sides.held_out(10_000, seed=5).rotations.mean(dim=0, keepdim=True)
 
@@ -69,18 +71,18 @@ def blender_ik_figures(*, reduced: bool) -> Iterator[Figure]:
     of_mean, untrained = error(None, batch), error(training.ik_network(), batch)
     bar = f"<= {0.5 * of_mean:g}" if reduced else "<= 0.05"
     words = f"mean pose {of_mean:.3f}, untrained {untrained:.3f}"
-    yield Figure("held-out effector error, mean", error(trained.model, batch), bar, "m", words)
+    yield Figure("held-out effector error, mean", error(trained, batch), bar, "m", words)
     wide = sides.held_out(len(batch.rotations), seed=998, share=1.0)
     words = f"mean pose {error(None, wide):.3f}"
-    yield Figure("the same, joints anywhere within their limits", error(trained.model, wide), "", "m", words)
+    yield Figure("the same, joints anywhere within their limits", error(trained, wide), "", "m", words)
     pairs = training.draw_pairs(2000, np.random.default_rng(41))
     missed, still = (
         sides.foot_errors_m(turns, pairs)
-        for turns in (training.predicted(trained.model, pairs), mean_pose.expand_as(pairs.rotations))
+        for turns in (training.predicted(trained, pairs), mean_pose.expand_as(pairs.rotations))
     )
     for name, ours, theirs in zip(("mean miss of their height", "mean slide a frame"), missed, still, strict=True):
         yield Figure(f"planted feet, {name}", ours, "", "m", f"mean pose {theirs:.3f}")
-    yield Figure("training, processor time", trained.cpu_s, TRAINING_CPU_S, "s", f"{trained.wall_s:.0f} s by the clock")
+    yield Figure("training, processor time", cost, TRAINING_CPU_S, "s")
     clip, contract = ik_clip(), contract_in_memory(SYSTEM, CONSTANTS)
     known = {**clip.given, "rotations": clip.rotations}
     right = float(stages_from(contract, known)["effector_error"].max())
@@ -88,7 +90,7 @@ def blender_ik_figures(*, reduced: bool) -> Iterator[Figure]:
     words = f"without rest orientations {float(wrong):.2f}"
     yield Figure("kinematics of the truth from its effectors, worst", right, "<= 1e-4", "m", words)
     given = {name: rows[:1] for name, rows in ik_clip(tasks=("idle",)).given.items()}
-    forward, row = sides.numpy_network(trained.model), np.zeros((1, 50), np.float32)
+    forward, row = sides.numpy_network(trained), np.zeros((1, 50), np.float32)
     works = lambda: forward(row), lambda: run_clip(contract, given, lambda inputs: [forward(inputs[0])])
     pass_ms, step_ms = 1e3 * np.median([[_seconds(work) for work in works] for _ in range(400)], axis=0)
     yield Figure("forward pass of one frame, median", pass_ms, "<= 0.1", "ms", f"the whole step {step_ms:.2f}")
@@ -102,9 +104,8 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def imu_pose_figures(*, reduced: bool) -> Iterator[Figure]:
     """Simulate, train, calibrate, export, and measure on people that training did not see."""
-    from rigpact.training.imu_pose.build import FULL_PLAN, HELD_OUT_SEED, SMALL_PLAN, train_imu_pose
+    from rigpact.training.imu_pose.build import FULL_PLAN, HELD_OUT_SEED, SMALL_PLAN, simulate_windows, train_imu_pose
     from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork
-    from rigpact.training.imu_pose.training import simulate_windows
 
     from . import training_sides as sides
 
@@ -131,7 +132,7 @@ def imu_pose_figures(*, reduced: bool) -> Iterator[Figure]:
 
 def neurarig_figures(*, reduced: bool) -> Iterator[Figure]:
     """Feet on new targets, a frame that was copied too short, parity."""
-    from rigpact.training.neurarig import training
+    from rigpact.training.neurarig import build as training
 
     from . import training_sides as sides
 
@@ -153,37 +154,42 @@ def neurarig_figures(*, reduced: bool) -> Iterator[Figure]:
 
 def rig_inversion_figures(*, reduced: bool) -> Iterator[Figure]:
     """Both errors on the seeded clip, and of other clips."""
-    from rigpact.training.rig_inversion import animation, training
+    from rigpact.training.making import evaluated
+    from rigpact.training.rig_inversion import build as training
+    from rigpact.training.rig_inversion import rig as animation
 
     from . import training_sides as sides
 
     def errors(decoder: Any, encoder: Any, parameters: Any, mesh: Any) -> tuple[float, float]:
         """Mean distance of a vertex: of the approximation, and of the inversion through the rig itself."""
-        found = animation.meshes(training.evaluate(encoder, mesh))
-        approximation = sides.mean_vertex_error(training.evaluate(decoder, parameters), mesh)
+        found = animation.meshes(evaluated(encoder, mesh))
+        approximation = sides.mean_vertex_error(evaluated(decoder, parameters), mesh)
         return approximation, sides.mean_vertex_error(found, mesh)
 
     plan = training.SMALL if reduced else training.FULL
     parameters = animation.animation_parameters()
     mesh = animation.meshes(parameters)
+    times = [time.process_time()]
     decoder = training.train_decoder(plan)
-    encoder = training.invert_clip(decoder.model, mesh, plan)
+    times.append(time.process_time())
+    encoder = training.invert_clip(decoder, mesh, plan)
+    times.append(time.process_time())
     still, names = (
         f"mean frame {sides.mean_frame_error(mesh):.3f}",
         ("approximation", "inversion through the rig itself"),
     )
-    ours = errors(decoder.model, encoder.model, parameters, mesh)
+    ours = errors(decoder, encoder, parameters, mesh)
     originals = ("0.0344 after 35 minutes", 0.035), ("0.0265 after 38 minutes", 0.027)
     for name, error, (original, bar) in zip(names, ours, originals, strict=True):
         words = f"{still}; original {original}"
         yield Figure(f"{name}, error on the seeded clip", error, f"<= {0.3 if reduced else bar}", "", words)
-    cost = f"{decoder.cpu_s:.0f} s and {encoder.cpu_s:.0f} s"
-    yield Figure("training of both, processor time", decoder.cpu_s + encoder.cpu_s, TRAINING_CPU_S, "s", cost)
+    cost = "{:.0f} s and {:.0f} s".format(*np.diff(times))
+    yield Figure("training of both, processor time", times[-1] - times[0], TRAINING_CPU_S, "s", cost)
     others, short = [], replace(plan, inversion_steps=min(plan.inversion_steps, 100))
     for seed in range(8):
         own = animation.animation_parameters(seed)
         moved = animation.meshes(own)
-        others.append(errors(decoder.model, training.invert_clip(decoder.model, moved, short).model, own, moved))
+        others.append(errors(decoder, training.invert_clip(decoder, moved, short), own, moved))
     for name, values in zip(names, np.transpose(others), strict=True):
         worst, words = float(values.max()), f"median {np.median(values):.4f}"
         yield Figure(f"{name}, error on the worst of {len(others)} other clips", worst, "", "", words)

@@ -17,14 +17,14 @@ from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.graph.window import stream
 from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
 from rigpact.training.blender_ik import losses
-from rigpact.training.blender_ik.context import FEET, PoseBatch, pose_batch
-from rigpact.training.blender_ik.poses import draw_poses
-from rigpact.training.blender_ik.training import draw_surroundings
+from rigpact.training.blender_ik.build import draw_surroundings
+from rigpact.training.blender_ik.data import draw_poses
+from rigpact.training.blender_ik.losses import FEET, PoseBatch, pose_batch
 from rigpact.training.imu_pose import facts
-from rigpact.training.neurarig import exporter
-from rigpact.training.neurarig import facts as legs
-from rigpact.training.neurarig import training as neurarig
-from rigpact.training.neurarig.poses import random_rows
+from rigpact.training.making import evaluated
+from rigpact.training.neurarig import build as neurarig
+from rigpact.training.neurarig import data as legs
+from rigpact.training.neurarig.data import random_rows
 
 
 def parameter_count(model: Any) -> int:
@@ -139,10 +139,10 @@ def evaluated_imu_pose(model: Any, windows: Any, mean_pose_m: FloatArray, temper
 def neurarig_errors(model: Any) -> dict[str, float]:
     """Worst differences of the runtime, with the exported network, from torch: rotations, and feet in metres."""
     known = stages_from(
-        legs.PUBLISHED, {"engine_pose": random_rows(10, 64)}, _network(exporter.export_legs(model), legs.SYSTEM)
+        legs.PUBLISHED, {"engine_pose": random_rows(10, 64)}, _network(neurarig.export_legs(model), legs.SYSTEM)
     )
     sent = torch.from_numpy(known["packet"])
-    raw = torch.from_numpy(neurarig.evaluated(model, known["model_input"]))
+    raw = torch.from_numpy(evaluated(model, known["model_input"]))
     theirs = neurarig.unit(raw.reshape(len(raw), -1, 4))
     theirs = torch.where(theirs[..., 3:] < 0.0, -theirs, theirs).reshape(len(raw), -1).numpy()
     distance = (neurarig.feet_in_pelvis(sent, raw) - sent[:, 57:63].reshape(-1, 2, 3)).norm(dim=-1).numpy()
@@ -157,7 +157,7 @@ def losses_of_a_short_copy() -> tuple[float, float]:
     sent, _ = neurarig.packets(random_rows(11, 1))
     found = []
     for rows in (sent, first_bytes(sent, 63)):
-        answer = neurarig.unit(torch.from_numpy(neurarig.evaluated(model, rows)).reshape(1, -1, 4)).reshape(1, -1)
+        answer = neurarig.unit(torch.from_numpy(evaluated(model, rows)).reshape(1, -1, 4)).reshape(1, -1)
         found.append(float(neurarig.foot_loss(torch.from_numpy(rows), answer)))
     return found[0], found[1]
 
@@ -168,7 +168,7 @@ def foot_errors_cm(model: Any) -> FloatArray:
     bones = [f"{bone}_{side}_quat" for side in legs.SIDES for bone in ("thigh", "calf", "foot")]
     raw = np.hstack([sent[:, legs.FRAME[bone].range] for bone in bones])
     if model is not None:
-        raw = neurarig.evaluated(model.eval(), seen)
+        raw = evaluated(model.eval(), seen)
     rows = torch.from_numpy(sent)
     distances: FloatArray = (
         (neurarig.feet_in_pelvis(rows, torch.from_numpy(raw)) - neurarig.targets(rows)).norm(dim=-1).numpy()
