@@ -3,7 +3,7 @@
 A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one:
 
  1. write the `Rule` in the module of its family, above its `FAMILY`;
- 2. write the generator, and call it from the function that the module's `FAMILY` names.
+ 2. write the generator, and name it in the module's `FAMILY`; the types of its parameters say what it is run on.
 
 To add a family: a module with a `FAMILY`, and its name in `FAMILIES`; with `TEXTS` and in `MEASURED` where its
 findings come with a measurement. Codes are never reused: a rule that goes
@@ -41,7 +41,7 @@ from rigpact.contract.rules.bundle import (
 )
 from rigpact.contract.rules.clips import clips, mean_pose, root_and_feet
 from rigpact.contract.rules.clips import rotations as clip_rotations
-from rigpact.contract.rules.family import Family, Texts, findings_of, given_by
+from rigpact.contract.rules.family import Family, Texts, given_by
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.files.structure import (
     MISSING_KEY,
@@ -84,7 +84,7 @@ def findings(subject: Subject, families: Iterable[Family]) -> Iterator[Finding]:
     given = given_by(subject.kinds)
     for family in families:
         if given.issuperset(family.needs):
-            yield from findings_of((family.check,), subject)
+            yield from family.findings(subject)
 
 
 def refusals(subject: Subject) -> list[Finding]:

@@ -1,31 +1,29 @@
-"""A family: the rules of one module, what they need, and the function that checks them.
+"""A family: the rules of one module, what they need, and the functions that check them.
 
-The catalogue lists the families and runs them. Everything else that has to know which rules run on which files reads
-`Family.needs`.
+The catalogue lists the families and runs them. A check says by the types of its parameters what it reads: it is run on every
+such part of a subject. What has to know which rules run on which files reads `Family.needs`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain
-from typing import Any, ParamSpec, TypeVar
+from inspect import get_annotations
+from itertools import product
+from typing import Any, ParamSpec
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.subject import MODEL, TRACE, Subject
-from rigpact.contract.rules.views.bundle import BundleView, Unread, need
+from rigpact.contract.rules.views.bundle import Auxiliary, BundleView, Unread
 from rigpact.contract.rules.views.clip import ClipView
-from rigpact.contract.rules.views.rows import Rows
-from rigpact.contract.rules.views.system_files import DeclaredView
-from rigpact.contract.systems.system import NetworkBinding
+from rigpact.contract.rules.views.rows import Rows, TeacherView
+from rigpact.contract.rules.views.system_files import DeclaredNetwork, DeclaredView, SystemFiles
 
-T = TypeVar("T")
 P = ParamSpec("P")
-AskedOnce = Callable[[Document], tuple[Finding, ...]]
-Check = Callable[[Subject], Iterable[Finding]]
+Check = Callable[..., Iterable[Finding]]
 
 
 class Need(StrEnum):
@@ -86,16 +84,19 @@ class Texts:
 class Family(Texts):
     """The rules of one module about files.
 
-    needs: all that must be given, in the order in which people are asked for it. check: yields the findings about a subject
-    that gives what the family needs.
+    needs: all that must be given, in the order in which people are asked for it. checks: each yields the findings about the
+    parts of a subject that its parameters name by their types, see `_PARTS`.
     """
 
     needs: tuple[Need, ...]
-    check: Check
+    checks: tuple[Check, ...]
 
-    def is_run_on(self, kinds: Iterable[str]) -> bool:
-        """Whether `check` runs this family on files of these kinds."""
-        return given_by(kinds).issuperset(self.needs)
+    def findings(self, subject: Subject) -> Iterator[Finding]:
+        """What the checks find; of a check that reads more than one part, in every combination of them."""
+        for check in self.checks:
+            kinds = [kind for name, kind in get_annotations(check).items() if name != "return"]
+            for chosen in product(*(_PARTS[kind](subject) for kind in kinds)):
+                yield from _alone(check, *chosen) if len(kinds) == 1 else findings_of((check,), *chosen)
 
 
 def texts(names: Mapping[str, Any]) -> Texts:
@@ -103,9 +104,9 @@ def texts(names: Mapping[str, Any]) -> Texts:
     return Texts(names["__name__"], _rules_in(names))
 
 
-def family(names: Mapping[str, Any], check: Check, *needs: Need) -> Family:
-    """The family of a module, by its `globals()`: its rules, its check, and all that must be given."""
-    return Family(names["__name__"], _rules_in(names), needs, check)
+def family(names: Mapping[str, Any], needs: tuple[Need, ...], *checks: Check) -> Family:
+    """The family of a module, by its `globals()`: its rules, all that must be given, and its checks."""
+    return Family(names["__name__"], _rules_in(names), needs, checks)
 
 
 def _rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -121,64 +122,49 @@ def findings_of(checks: Iterable[Callable[P, Iterable[Finding]]], *parts: P.args
             yield from check(*parts)  # type: ignore[call-arg]
 
 
-def on_subject(*checks: Check) -> Check:
-    """Check everything together."""
-    return lambda subject: findings_of(checks, subject)
+def _alone(check: Check, part: Any) -> Iterable[Finding]:
+    """What is found in one part; of a document that is judged by itself, kept with it, whatever it is judged beside."""
+    if not isinstance(part, Document | BundleView | ClipView):
+        return findings_of((check,), part)
+    document = part if isinstance(part, Document) else part.document
+    kept: dict[Check, tuple[Finding, ...]] = document.once(_kept)
+    if check not in kept:
+        kept[check] = tuple(findings_of((check,), part))
+    return kept[check]
 
 
-def _once(view: Callable[[Document], T], checks: Sequence[Callable[[T], Iterable[Finding]]]) -> AskedOnce:
-    """Check a document by itself, whatever it is judged beside; what was found is kept with it."""
-
-    def findings(document: Document) -> tuple[Finding, ...]:
-        return tuple(findings_of(checks, document.once(view)))
-
-    return lambda document: document.once(findings)
+def _kept(_: Document) -> dict[Check, tuple[Finding, ...]]:
+    return {}
 
 
-def on_documents(*checks: Callable[[Document], Iterable[Finding]]) -> Check:
-    """Check every JSON file by itself."""
-    asked = _once(lambda document: document, checks)
-    return lambda subject: chain.from_iterable(map(asked, subject.documents))
+def _networks(subject: Subject) -> Iterator[DeclaredNetwork]:
+    """Every model of one network, with the contract that declares the network."""
+    view = None if subject.system is None else subject.system.declared
+    if subject.system is None or view is None:
+        return
+    for model in subject.system.bound:
+        networks = () if model.part is None else tuple(model.part.networks.values())
+        if len(networks) == 1:
+            yield DeclaredNetwork(view, networks[0], model.signature)
 
 
-def on_bundle(*checks: Callable[[BundleView], Iterable[Finding]]) -> Check:
-    """Check the bundle alone."""
-    asked = _once(BundleView, checks)
-    return lambda subject: () if subject.bundle is None else asked(subject.bundle)
+def _given(*parts: Any) -> Iterable[Any]:
+    return (part for part in parts if part is not None)
 
 
-def on_clips(*checks: Callable[[ClipView], Iterable[Finding]]) -> Check:
-    """Check every raw clip by itself."""
-    asked = _once(ClipView, checks)
-    return lambda subject: chain.from_iterable(asked(clip.document) for clip in subject.clips)
-
-
-def on_rows(*checks: Callable[[Rows], Iterable[Finding]]) -> Check:
-    """Check the rows of every teacher file under the bundle."""
-    return lambda subject: chain.from_iterable(findings_of(checks, rows) for rows in subject.rows)
-
-
-def on_graphs(*checks: Callable[[ModelGraph], Iterable[Finding]]) -> Check:
-    """Check the nodes and weights of every model."""
-    return lambda subject: chain.from_iterable(
-        findings_of(checks, model.graph) for model in subject.models if model.graph is not None
-    )
-
-
-def on_declaration(*checks: Callable[[DeclaredView], Iterable[Finding]]) -> Check:
-    """Check a declared contract that has no mistakes."""
-    return lambda subject: findings_of(checks, need(need(subject.system).declared))
-
-
-def on_declared_networks(*checks: Callable[[DeclaredView, NetworkBinding, ModelSignature], Iterable[Finding]]) -> Check:
-    """Check every model of one network against the contract that declares the network."""
-
-    def findings(subject: Subject) -> Iterator[Finding]:
-        files = need(subject.system)
-        view = need(files.declared)
-        for model in files.bound:
-            networks = () if model.part is None else tuple(model.part.networks.values())
-            if len(networks) == 1:
-                yield from findings_of(checks, view, networks[0], model.signature)
-
-    return findings
+_PARTS: Mapping[Any, Callable[[Subject], Iterable[Any]]] = {
+    Subject: lambda subject: (subject,),
+    Document: lambda subject: subject.documents,
+    BundleView: lambda subject: _given(subject.view),
+    BundleView | None: lambda subject: (subject.view,),
+    Auxiliary: lambda subject: subject.auxiliaries,
+    ClipView: lambda subject: subject.clips,
+    TeacherView: lambda subject: subject.teachers,
+    Rows: lambda subject: subject.rows,
+    ModelSignature: lambda subject: subject.models,
+    ModelGraph: lambda subject: _given(*(model.graph for model in subject.models)),
+    SystemFiles: lambda subject: _given(subject.system),
+    DeclaredView: lambda subject: _given(None if subject.system is None else subject.system.declared),
+    DeclaredNetwork: _networks,
+}
+"""The parts of a subject by the type under which checks ask for them; one with `None` is given to them in any case."""

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import (
     ANGVEL_KEYS,
@@ -81,31 +80,22 @@ _INSIDE_TANH = 1 - 1e-6
 """Where the engine clamps before atanh."""
 
 
-def check_companion(subject: Subject) -> Iterator[Finding]:
-    """Yield what is wrong with the statistics of the auxiliary inputs, merged into the bundle or in their own file."""
-    if subject.view is not None:
-        yield from _check_merged(subject.view, subject.companion)
-    for file in subject.auxiliaries:
-        target = one_slice(POSE_HISTORY, 6 * file.bone_count)
-        pairs = (("PoseHist", file.pose_history_layout), ("AngVel", file.angvel_layout), ("PoseTarget", target))
-        for name, layout in pairs:
-            yield from check_mean(file.statistic(f"Mu{name}", layout))
-            yield from check_std(file.statistic(f"Std{name}", layout))
-            if name != "AngVel":
-                yield from check_scale(file.statistic(SCALE_KEYS[name], layout))
-                yield from findings_of((_check_mean_pose,), subject.view, file, name, layout)
-        yield from _check_dimensions(file)
-    if subject.companion is not None and subject.auxiliaries:
-        *merged, apart = subject.auxiliaries
-        yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
-        for file in merged:
-            yield from _check_both(file, apart)
+def _check_arrays(file: Auxiliary, bundle: BundleView | None) -> Iterator[Finding]:
+    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
+    for name, layout in (
+        ("PoseHist", file.pose_history_layout),
+        ("AngVel", file.angvel_layout),
+        ("PoseTarget", target),
+    ):
+        yield from check_mean(file.statistic(f"Mu{name}", layout))
+        yield from check_std(file.statistic(f"Std{name}", layout))
+        if name != "AngVel":
+            yield from check_scale(file.statistic(SCALE_KEYS[name], layout))
+            yield from findings_of((_check_mean_pose,), bundle, file, name, layout)
 
 
-FAMILY = family(globals(), on_subject(check_companion), Need.STATISTICS)
-
-
-def _check_merged(view: BundleView, companion: Document | None) -> Iterator[Finding]:
+def _check_merged(view: BundleView, subject: Subject) -> Iterator[Finding]:
+    companion = subject.companion
     for keys, absent, unmerged in (
         (POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
         (ANGVEL_KEYS, ANGVEL_STATISTICS_ABSENT, ANGVEL_STATISTICS_UNMERGED),
@@ -150,6 +140,13 @@ def _check_mean_pose(bundle: BundleView | None, file: Auxiliary, name: str, layo
         yield AUXILIARY_POSE_DIFFERS.at(mean.path, (mean.name, index), angle_deg=angle_deg, more=more, **texts)
 
 
+def _check_companion(subject: Subject) -> Iterator[Finding]:
+    *merged, apart = need(subject.auxiliaries, when=subject.companion is not None and len(subject.auxiliaries) > 0)
+    yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
+    for file in merged:
+        yield from _check_both(file, apart)
+
+
 def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
     pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", apart.angvel_layout)]
     pairs += [(MERGED_STATISTICS_DIFFER, key, apart.angvel_layout) for key in ANGVEL_KEYS]
@@ -162,3 +159,6 @@ def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
             values = {"array": key, "found": theirs.values, "expected": ours.values, "where": theirs.where}
             count, place = int(bad.sum()), (key, ...)
             yield from at_first(rule, apart.path, place, bad, "", "index", count=count, total=bad.size, **values)
+
+
+FAMILY = family(globals(), (Need.STATISTICS,), _check_merged, _check_arrays, _check_dimensions, _check_companion)

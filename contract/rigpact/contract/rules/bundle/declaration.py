@@ -11,7 +11,7 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH
 from rigpact.contract.rules.bundle.skeleton import across_body
-from rigpact.contract.rules.family import Need, family, on_bundle
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView, json_to_numbers, json_to_rate, member, need
 from rigpact.contract.rules.wording import json_value, number_text
 from rigpact.contract.statistics import FloatArray
@@ -223,4 +223,4 @@ _CHECKS = (
     _check_said,
     _check_trajectory,
 )
-FAMILY = family(globals(), on_bundle(*_CHECKS), Need.BUNDLE)
+FAMILY = family(globals(), (Need.BUNDLE,), *_CHECKS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
-from rigpact.contract.rules.family import Need, family, findings_of, on_bundle
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.views.bundle import (
     BundleView,
     NamedArray,
@@ -156,4 +156,4 @@ def _check_priors(view: BundleView) -> Iterator[Finding]:
     yield from at_first(GROUP_PRIOR_IMPLAUSIBLE, view.path, place, bad, "in this array", "index", limit=limit, **values)
 
 
-FAMILY = family(globals(), on_bundle(_check_statistics, _check_groups, _check_priors), Need.BUNDLE)
+FAMILY = family(globals(), (Need.BUNDLE,), _check_statistics, _check_groups, _check_priors)

@@ -15,7 +15,7 @@ from rigpact.contract.layout import (
     Layout,
     Slice,
 )
-from rigpact.contract.rules.family import Need, family, on_bundle
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView
 from rigpact.contract.rules.wording import listed
 
@@ -77,7 +77,7 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
         yield from _check_across(view, view.state)
 
 
-FAMILY = family(globals(), on_bundle(check_layout), Need.BUNDLE)
+FAMILY = family(globals(), (Need.BUNDLE,), check_layout)
 
 
 def _check_forms(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:

@@ -10,8 +10,7 @@ from typing import Any
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
-from rigpact.contract.rules.family import Need, family, on_subject
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import (
     ANGVEL_KEYS,
     POSE_HISTORY_KEYS,
@@ -58,18 +57,9 @@ _REQUIRED = {
 }
 
 
-def check_loading(subject: Subject) -> Iterator[Finding]:
-    """Yield every slice and every length that an engine refuses."""
-    view = subject.view
-    if view is not None:
-        for key, layout in (("state_layout", view.state), ("output_layout", view.output)):
-            yield from _check_layout(view, key, layout)
-        yield from _check_statistics(view)
-    for file in subject.auxiliaries:
-        yield from _check_auxiliary(file)
-
-
-FAMILY = family(globals(), on_subject(check_loading), Need.STATISTICS)
+def _check_layouts(view: BundleView) -> Iterator[Finding]:
+    for key, layout in (("state_layout", view.state), ("output_layout", view.output)):
+        yield from _check_layout(view, key, layout)
 
 
 def _check_layout(view: BundleView, key: str, layout: Layout | None) -> Iterator[Finding]:
@@ -120,3 +110,6 @@ def _check_length(rule: Rule, file: FileView, key: str, expected: int, **values:
     found = file.numbers(key)
     if found is not None and len(found) != expected:
         yield rule.at(file.path, (key,), array=key, found=len(found), expected=expected, **values)
+
+
+FAMILY = family(globals(), (Need.STATISTICS,), _check_layouts, _check_statistics, _check_auxiliary)

@@ -18,7 +18,7 @@ from rigpact.contract.rotation6d import (
     rotation_angle_rad,
     transposed,
 )
-from rigpact.contract.rules.family import Need, family, findings_of, on_bundle
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.views.bundle import BundleView, columns_word, is_finite_float32, known, member, need
 from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
@@ -201,4 +201,4 @@ def _check_means(view: BundleView) -> Iterator[Finding]:
         yield OUTPUT_MEAN_NOT_OF_STATE.at(view.path, ("MuY", index), **values)
 
 
-FAMILY = family(globals(), on_bundle(_check_columns, _check_motion, _check_spec, _check_mean_is_a_delta), Need.BUNDLE)
+FAMILY = family(globals(), (Need.BUNDLE,), _check_columns, _check_motion, _check_spec, _check_mean_is_a_delta)

@@ -7,7 +7,7 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
-from rigpact.contract.rules.family import Need, family, on_bundle
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, finite_array, json_to_names, need
 from rigpact.contract.rules.wording import first_in, first_of, first_unlike, listed
 from rigpact.contract.skeleton import Skeleton, left_right_permutation, parent_cycle
@@ -203,4 +203,4 @@ _TABLE, _BODY = (
     (_check_counts, _check_names, _check_parents),
     (_check_lengths, _check_order, _check_twins, _check_sides),
 )
-FAMILY = family(globals(), on_bundle(*_TABLE, *_BODY), Need.BUNDLE)
+FAMILY = family(globals(), (Need.BUNDLE,), *_TABLE, *_BODY)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
-from rigpact.contract.rules.family import Need, family, findings_of, on_bundle, on_subject
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.views.bundle import (
     POSE_HISTORY,
     SCALE_KEYS,
+    Auxiliary,
     BundleView,
     NamedArray,
     is_finite_float32,
@@ -185,21 +185,19 @@ def _check_together(view: BundleView) -> Iterator[Finding]:
             yield from _check_squash(scale, _part(view.statistic(key, view.state), name), bound)
 
 
-def _check_auxiliary(subject: Subject) -> Iterator[Finding]:
-    fps = need(subject.view).fps
-    for file in subject.auxiliaries:
-        for name, layout, bound in (
-            ("PoseHist", file.pose_history_layout, 1.0),
-            ("AngVel", file.angvel_layout, fastest_rad_s(fps)),
-            ("PoseTarget", one_slice(POSE_HISTORY, 6 * file.bone_count), 1.0),
-        ):
-            mean, std = file.statistic(f"Mu{name}", layout), file.statistic(f"Std{name}", layout)
-            scale = file.statistic(SCALE_KEYS[name], layout)
-            yield from _check_pair(mean, std)
-            yield from _check_squash(scale, mean, bound)
-            yield from _check_squash(scale, std, bound)
-        if file.document.kind is Kind.COMPANION:  # the bundle's scale is judged with the state
-            yield from _check_angular_scale(file.statistic("tanh_scales_angvel", file.angvel_layout), fps)
+def _check_auxiliary(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
+    for name, layout, bound in (
+        ("PoseHist", file.pose_history_layout, 1.0),
+        ("AngVel", file.angvel_layout, fastest_rad_s(view.fps)),
+        ("PoseTarget", one_slice(POSE_HISTORY, 6 * file.bone_count), 1.0),
+    ):
+        mean, std = file.statistic(f"Mu{name}", layout), file.statistic(f"Std{name}", layout)
+        scale = file.statistic(SCALE_KEYS[name], layout)
+        yield from _check_pair(mean, std)
+        yield from _check_squash(scale, mean, bound)
+        yield from _check_squash(scale, std, bound)
+    if file.document.kind is Kind.COMPANION:  # the bundle's scale is judged with the state
+        yield from _check_angular_scale(file.statistic("tanh_scales_angvel", file.angvel_layout), view.fps)
 
 
 def _check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Finding]:
@@ -265,4 +263,4 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
     yield from scale.at_slices(MEAN_BEYOND_SQUASH, beyond, "slice", **values)
 
 
-FAMILY = family(globals(), on_subject(on_bundle(_check_each, _check_together), _check_auxiliary), Need.BUNDLE)
+FAMILY = family(globals(), (Need.BUNDLE,), _check_each, _check_together, _check_auxiliary)

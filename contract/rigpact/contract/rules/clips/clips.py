@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Need, family, findings_of, on_clips, on_subject
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
 from rigpact.contract.rules.views.clip import BONE_CHANNELS, FPS_KEYS, ClipView, same_rate
 from rigpact.contract.rules.wording import at_first, first_in, first_of, number_text, short
@@ -81,14 +80,7 @@ _MOVING_M_S = 0.1
 """Below this speed the root only sways, and its direction means nothing."""
 
 
-def check_clips(subject: Subject) -> Iterator[Finding]:
-    """Yield what is wrong with each raw clip, alone and against the bundle."""
-    for clip in subject.clips:
-        checks = (_check_frame_count, _check_bone_counts, _check_numbers, _check_rates, _check_rate_of_bundle)
-        yield from findings_of(checks, clip, subject.view)
-
-
-def _check_frame_count(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
+def _check_frame_count(clip: ClipView) -> Iterator[Finding]:
     frames, declared = clip.root.get("Frames"), clip.root.get("NumFrames")
     if not isinstance(frames, list):
         return
@@ -112,7 +104,7 @@ def _check_bone_counts(clip: ClipView, bundle: BundleView | None) -> Iterator[Fi
             yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, ("Frames", frame, key), more=more, **values)
 
 
-def _check_numbers(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
+def _check_numbers(clip: ClipView) -> Iterator[Finding]:
     for key, values in clip.channels.items():
         if values is not None:
             for (frame, *inner), more in first_of(~np.isfinite(to_float32(values)), "in this channel"):
@@ -122,7 +114,7 @@ def _check_numbers(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
                 yield CLIP_VALUE_NOT_FINITE.at(clip.path, place, frame=frame, key=key, bone=bone, more=more)
 
 
-def _check_rates(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
+def _check_rates(clip: ClipView) -> Iterator[Finding]:
     declared = {key: clip.root[key] for key in FPS_KEYS if _is_number(clip.root.get(key))}
     if not any(key in clip.root for key in FPS_KEYS):
         yield CLIP_FPS_ABSENT.at(clip.path)
@@ -134,11 +126,11 @@ def _check_rates(clip: ClipView, _: BundleView | None) -> Iterator[Finding]:
         yield CLIP_FPS_CONFLICTS.at(clip.path, "/FPS", lower=lower, upper=upper)
 
 
-def _check_rate_of_bundle(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
-    if not same_rate(clip.fps, need(bundle).fps):
+def _check_rate_of_bundle(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
+    if not same_rate(clip.fps, bundle.fps):
         key = next(key for key in FPS_KEYS if _is_number(clip.root.get(key)))
-        origin = "" if "fps" in need(bundle).root else " (the engine's default: the bundle has no root fps)"
-        yield CLIP_FPS_DIFFERS.at(clip.path, (key,), found=clip.fps, expected=need(bundle).fps, origin=origin)
+        origin = "" if "fps" in bundle.root else " (the engine's default: the bundle has no root fps)"
+        yield CLIP_FPS_DIFFERS.at(clip.path, (key,), found=clip.fps, expected=bundle.fps, origin=origin)
 
 
 def _is_number(value: Any) -> bool:
@@ -207,5 +199,7 @@ def _check_bits(clip: ClipView) -> Iterator[Finding]:
         yield from at_first(ACTION_CONTRADICTS, clip.path, place, others, "frames", "frame", **values)
 
 
-_CHECKS = on_clips(_check_samples, _check_directions, _check_against_velocity, _check_bits)
-FAMILY = family(globals(), on_subject(check_clips, _CHECKS), Need.CLIP)
+_SHAPES = (_check_frame_count, _check_bone_counts, _check_numbers, _check_rates, _check_rate_of_bundle)
+FAMILY = family(
+    globals(), (Need.CLIP,), *_SHAPES, _check_samples, _check_directions, _check_against_velocity, _check_bits
+)

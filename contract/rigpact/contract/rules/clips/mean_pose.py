@@ -18,8 +18,7 @@ from rigpact.contract.findings import Finding, Rule, number_of
 from rigpact.contract.layout import ROOT_POSITION
 from rigpact.contract.rotation6d import COLUMN_PAIRS, matrix_to_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.skeleton import twins
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.skeleton import Skeleton
@@ -179,13 +178,8 @@ class Beside:
         return int(moved.sum()), float(np.degrees(own.mean())), float(np.degrees(fit.mean()))
 
 
-def check_mean_pose(subject: Subject) -> Iterator[Finding]:
+def check_mean_pose(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     """Yield at most one finding for each clip: the reading under which it fits the bundle."""
-    for clip in subject.clips:
-        yield from findings_of((_check_clip,), clip, need(subject.view))
-
-
-def _check_clip(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     beside = _beside(clip, bundle)
     reading, *others = need(beside.fits(), when=bool(beside.fits()))
     count, own_deg, fit_deg = beside.told(reading)
@@ -197,7 +191,7 @@ def _check_clip(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     yield reading.rule.at(clip.path, ("Frames", 0, "BoneRotations", *rows), **values)
 
 
-FAMILY = family(globals(), on_subject(check_mean_pose), Need.CLIP, Need.BUNDLE)
+FAMILY = family(globals(), (Need.CLIP, Need.BUNDLE), check_mean_pose)
 
 
 def _apart_rad(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.bundle.statistics import FASTEST_M_S
-from rigpact.contract.rules.family import Need, family, on_clips
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.clip import FEET, ClipView
 from rigpact.contract.rules.wording import and_more, first_of, short
@@ -294,4 +294,4 @@ def _turn_guess(limbs: FloatArray, roots: FloatArray) -> str:
 
 _ROOT = (_check_position, _check_speed, _check_velocity, _check_yaw)
 _FEET = (_check_evidence, _check_scores, _check_ground, _check_height, _check_moving, _check_normals, _check_slide)
-FAMILY = family(globals(), on_clips(*_ROOT, *_FEET), Need.CLIP)
+FAMILY = family(globals(), (Need.CLIP,), *_ROOT, *_FEET)

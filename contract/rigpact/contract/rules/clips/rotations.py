@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rotation6d import rotation_angle_rad, rotation_vector, transposed
 from rigpact.contract.rules.clips.root_and_feet import fit_slope, rms, spikes
-from rigpact.contract.rules.family import Need, family, on_clips
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.clip import ClipView
 from rigpact.contract.rules.wording import at_first
@@ -233,4 +233,4 @@ def check_motion(motion: Motion) -> Iterator[Finding]:
         yield ANGLE_SCALED.at(motion.path, motion.pointer, guess=guess, says=says, **values)
 
 
-FAMILY = family(globals(), on_clips(_check_columns, _check_jumps, _check_repeated, _check_velocities), Need.CLIP)
+FAMILY = family(globals(), (Need.CLIP,), _check_columns, _check_jumps, _check_repeated, _check_velocities)

@@ -7,7 +7,7 @@ from typing import Any
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import Token, json_containers
-from rigpact.contract.rules.family import Need, family, on_documents
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_text
 
 REPEATED_KEY = Rule.of("""RP001 error repeated-key
@@ -38,7 +38,7 @@ def check_json_text(document: Document) -> Iterator[Finding]:
             yield NOT_STRICT_JSON.at(document.path)
 
 
-FAMILY = family(globals(), on_documents(check_json_text), Need.DOCUMENT)
+FAMILY = family(globals(), (Need.DOCUMENT,), check_json_text)
 
 
 def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:

@@ -20,7 +20,7 @@ from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.rules.family import Need, family, on_documents
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.wording import and_more, json_type, json_value
 
 WRONG_TYPE = Rule.of("""RP020 error wrong-type refused
@@ -98,7 +98,7 @@ def has_its_shape(document: Document) -> bool:
     return not document.once(shape_findings)
 
 
-FAMILY = family(globals(), on_documents(lambda document: iter(document.once(shape_findings))), Need.DOCUMENT)
+FAMILY = family(globals(), (Need.DOCUMENT,), shape_findings)
 
 
 def check_against_schema(data: Any, schema_name: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,8 @@ from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.files.structure import has_its_shape
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.views.bundle import need
+from rigpact.contract.rules.views.system_files import SystemFiles
 
 _TEXTS = {
     Wrong.UNKNOWN_WORD: """RP740 error declared-word-unknown
@@ -57,10 +58,10 @@ VECTOR_OPEN = Rule.of("""RP772 warning declared-vector-open
     it""")
 
 
-def check_declaration(subject: Subject) -> Iterator[Finding]:
+def check_declaration(files: SystemFiles) -> Iterator[Finding]:
     """Yield what is wrong with the meaning of a declaration; nothing where its shape is wrong."""
-    document = None if subject.system is None else subject.system.document
-    if document is None or not has_its_shape(document):
+    document = need(files.document)
+    if not has_its_shape(document):
         return
     declaration = declaration_of(document)
     yield from (_finding(document, problem) for problem in declaration.problems)
@@ -72,7 +73,7 @@ def check_declaration(subject: Subject) -> Iterator[Finding]:
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
 
 
-FAMILY = family(globals(), check_declaration, Need.DECLARATION)
+FAMILY = family(globals(), (Need.DECLARATION,), check_declaration)
 
 
 def _open_words(knob: str) -> str:

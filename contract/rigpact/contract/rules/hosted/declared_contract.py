@@ -9,7 +9,7 @@ import numpy as np
 
 from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Need, family, findings_of, on_declaration
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import DeclaredView
 from rigpact.contract.statistics import FloatArray
@@ -354,4 +354,4 @@ def shown_numbers(value: FloatArray) -> str:
 
 _ORDERS = (_check_orders_in_numbers, _check_two_orders, _check_renamed, _check_other_names)
 _CHECKS = (_check_profile, *_ORDERS, _check_numbers, _check_idle, _check_applied_twice)
-FAMILY = family(globals(), on_declaration(*_CHECKS), Need.DECLARATION)
+FAMILY = family(globals(), (Need.DECLARATION,), *_CHECKS)

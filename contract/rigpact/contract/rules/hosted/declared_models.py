@@ -6,22 +6,19 @@ observation_terms_history_length. Lists are text with commas, numbers have three
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
-from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Need, family, findings_of, on_declared_networks
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.hosted.declared_contract import changes_much, shown_numbers, unused_numbers
-from rigpact.contract.rules.views.bundle import Unread, need
-from rigpact.contract.rules.views.system_files import DeclaredView
+from rigpact.contract.rules.views.bundle import need
+from rigpact.contract.rules.views.system_files import DeclaredNetwork, DeclaredView
 from rigpact.contract.rules.wording import first_unlike, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.binding import bound_tensors
-from rigpact.contract.systems.system import NetworkBinding
 
 TWO_NORMALISERS = Rule.of("""RP765 warning model-normaliser-outside-and-inside
     {stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})
@@ -50,9 +47,10 @@ _PRINTED = 0.5e-3
 """Metadata has three decimals: half a step of the last one."""
 
 
-def _check_edges(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:
+def _check_edges(said: DeclaredNetwork) -> Iterator[Finding]:
     """Yield what a declaration applies outside of a network that its graph applies inside, and what neither does."""
-    graph, (inputs, outputs) = need(model.graph), bound_tensors(model, network)
+    view, network = said.view, said.network
+    graph, (inputs, outputs) = need(said.model.graph), bound_tensors(said.model, network)
     for tensor, vector in zip(inputs or (), network.inputs, strict=False):
         yield from _input(view, graph, tensor.name, vector)
     for tensor, vector in zip(outputs or (), network.outputs, strict=False):
@@ -108,42 +106,12 @@ def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> 
             yield SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, **values)
 
 
-@dataclass(frozen=True, eq=False)
-class _Said:
-    """The metadata of a model, beside what the contract declares of its network; keys that are not there say nothing."""
-
-    view: DeclaredView
-    network: NetworkBinding
-    model: ModelSignature
-
-    def words(self, key: str) -> tuple[str, ...]:
-        """Words apart by commas, joints without `_joint`."""
-        text = need(self.model.graph).metadata.get(key, "")
-        return tuple(word.strip().removesuffix("_joint") for word in text.split(",") if word.strip())
-
-    def numbers(self, key: str) -> FloatArray:
-        """Numbers apart by commas; `Unread` where they are not there, or in another encoding, of which nothing is known."""
-        try:
-            return np.array([float(word) for word in need(self.model.graph).metadata[key].split(",")])
-        except (KeyError, ValueError):
-            raise Unread from None
-
-    def own_names(self, vector: str) -> tuple[str, ...]:
-        """The names of a vector's fields, joints without `_joint`."""
-        return tuple(name.removesuffix("_joint") for name in self.view.names(vector))
-
-    def differs(self, key: str, found: str, expected: str) -> Finding:
-        """What the metadata says otherwise."""
-        return DIFFERS.at(self.model.path, ("metadata", key), key=key, found=found, expected=expected)
+def _differs(said: DeclaredNetwork, key: str, found: str, expected: str) -> Finding:
+    """What the metadata of a model says otherwise than the declaration."""
+    return DIFFERS.at(said.model.path, ("metadata", key), key=key, found=found, expected=expected)
 
 
-def _check_metadata(view: DeclaredView, network: NetworkBinding, model: ModelSignature) -> Iterator[Finding]:
-    """Yield where the metadata of a model contradicts the declaration."""
-    said = _Said(view, network, model)
-    yield from findings_of((_check_joints, _check_scale, _check_offset, _check_terms, _check_lengths), said)
-
-
-def _check_joints(said: _Said) -> Iterator[Finding]:
+def _check_joints(said: DeclaredNetwork) -> Iterator[Finding]:
     """Compare the order of the joints that both name; names of which none is known say nothing of the order."""
     joints = said.words("joint_names")
     for vector in said.network.outputs:
@@ -151,23 +119,23 @@ def _check_joints(said: _Said) -> Iterator[Finding]:
         shared = [name for name in joints if name in own]
         if shared and len(shared) < len(own):
             missing = listed([name for name in own if name not in joints])
-            yield said.differs("joint_names", f"no {missing}", f"it in {vector}")
+            yield _differs(said, "joint_names", f"no {missing}", f"it in {vector}")
         elif shared != list(own):
             for place, _ in first_unlike(shared, own, ""):
-                yield said.differs(
-                    "joint_names", f"joint {place} is {shared[place]}", f"{own[place]} there in {vector}"
+                yield _differs(
+                    said, "joint_names", f"joint {place} is {shared[place]}", f"{own[place]} there in {vector}"
                 )
 
 
-def _check_scale(said: _Said) -> Iterator[Finding]:
+def _check_scale(said: DeclaredNetwork) -> Iterator[Finding]:
     yield from _behind_answer(said, "action_scale", "scale")
 
 
-def _check_offset(said: _Said) -> Iterator[Finding]:
+def _check_offset(said: DeclaredNetwork) -> Iterator[Finding]:
     yield from _behind_answer(said, "default_joint_pos", "offset")
 
 
-def _behind_answer(said: _Said, key: str, parameter: str) -> Iterator[Finding]:
+def _behind_answer(said: DeclaredNetwork, key: str, parameter: str) -> Iterator[Finding]:
     """Compare what a stage applies to the network's answer with what the metadata says of it, joint by joint."""
     value, joints, view = said.numbers(key), said.words("joint_names"), said.view
     for vector in said.network.outputs:
@@ -184,7 +152,7 @@ def _behind_answer(said: _Said, key: str, parameter: str) -> Iterator[Finding]:
 
 
 def _compared(
-    said: _Said, words: tuple[str, str], names: tuple[str, ...], own: FloatArray, expected: FloatArray
+    said: DeclaredNetwork, words: tuple[str, str], names: tuple[str, ...], own: FloatArray, expected: FloatArray
 ) -> Iterator[Finding]:
     (key, what), apart = words, np.abs(own - expected)
     differs = apart > _PRINTED * (1.0 + 1e-9)
@@ -200,7 +168,7 @@ def _compared(
             yield ROUNDED.at(said.model.path, ("metadata", key), declared=declared, found=found, **values)
         else:
             more = f" ({count} such numbers)" if count > 1 else ""
-            yield said.differs(key, f"{found:g} at {names[worst]}{more}", f"{declared:g} as {what}")
+            yield _differs(said, key, f"{found:g} at {names[worst]}{more}", f"{declared:g} as {what}")
 
 
 def _half_steps(declared: FloatArray) -> FloatArray:
@@ -209,28 +177,29 @@ def _half_steps(declared: FloatArray) -> FloatArray:
     return np.full(declared.shape, 0.5 * 10.0 ** -max(map(len, texts)))
 
 
-def _observed(said: _Said) -> str:
+def _observed(said: DeclaredNetwork) -> str:
     """The one input of the network, of which the metadata names terms."""
     vector = said.network.inputs[0]
     is_of_terms = len(said.network.inputs) == 1 and said.view.operation(vector) in ("concatenate", "history")
     return need(vector, when=is_of_terms and bool(said.words("observation_names")))
 
 
-def _check_terms(said: _Said) -> Iterator[Finding]:
+def _check_terms(said: DeclaredNetwork) -> Iterator[Finding]:
     """Each side may call a term otherwise."""
     vector, terms, key = _observed(said), said.words("observation_names"), "observation_names"
     own = said.view.inputs_of(vector)
     if len(own) != len(terms):
-        yield said.differs(key, f"{len(terms)} terms", f"{len(own)} in {vector}")
+        yield _differs(said, key, f"{len(terms)} terms", f"{len(own)} in {vector}")
     elif set(own) == set(terms) and own != terms:
-        yield said.differs(key, ", ".join(terms), ", ".join(own))
+        yield _differs(said, key, ", ".join(terms), ", ".join(own))
 
 
-def _check_lengths(said: _Said) -> Iterator[Finding]:
+def _check_lengths(said: DeclaredNetwork) -> Iterator[Finding]:
     vector, key = _observed(said), "observation_terms_history_length"
     lengths, length = said.numbers(key), said.view.tables[vector].get("length", 1)
     if np.any(np.maximum(lengths, 1) != length):
-        yield said.differs(key, f"{np.max(lengths):g} frames", f"{length} in {vector}")
+        yield _differs(said, key, f"{np.max(lengths):g} frames", f"{length} in {vector}")
 
 
-FAMILY = family(globals(), on_declared_networks(_check_edges, _check_metadata), Need.DECLARATION, Need.MODEL)
+_METADATA = (_check_joints, _check_scale, _check_offset, _check_terms, _check_lengths)
+FAMILY = family(globals(), (Need.DECLARATION, Need.MODEL), _check_edges, *_METADATA)

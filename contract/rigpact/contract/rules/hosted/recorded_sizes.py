@@ -28,8 +28,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.hosted.system_data import FEWEST_ROWS
-from rigpact.contract.rules.subject import Subject
-from rigpact.contract.rules.views.system_files import DeclaredView
+from rigpact.contract.rules.views.system_files import DeclaredView, SystemFiles
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import UNITS, is_si, kind_of, numerator
 
@@ -84,14 +83,12 @@ def size_findings(view: DeclaredView, stages: Mapping[str, FloatArray], path: ob
                 yield OTHER_SIZE.at(path, pointer, vector=vector, stage=expected.stage, frames=len(rows), **fits)
 
 
-def _check(subject: Subject) -> Iterator[Finding]:
-    files = subject.system
-    if files is not None and files.declared is not None:
-        for recording in files.recordings:
-            yield from size_findings(files.declared, recording.stages, recording.path)
+def _check(view: DeclaredView, files: SystemFiles) -> Iterator[Finding]:
+    for recording in files.recordings:
+        yield from size_findings(view, recording.stages, recording.path)
 
 
-FAMILY = family(globals(), _check, Need.DECLARATION, Need.SYSTEM_DATA)
+FAMILY = family(globals(), (Need.DECLARATION, Need.SYSTEM_DATA), _check)
 
 
 def _expected(view: DeclaredView) -> Iterator[Expected]:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import comparison
-from rigpact.contract.rules.family import Need, family, on_subject
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
-from rigpact.contract.rules.views.system_files import RecordedRows
+from rigpact.contract.rules.views.system_files import RecordedRows, SystemFiles
 from rigpact.contract.rules.wording import first_of, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -80,14 +79,14 @@ _UNIT_RULE: Mapping[FieldKind, Rule] = {
 }
 
 
-def check_recordings(subject: Subject) -> Iterator[Finding]:
+def check_recordings(files: SystemFiles) -> Iterator[Finding]:
     """Yield every finding about each recording and data set, where the contract can be read."""
-    files = need(subject.system)
-    for recording in files.recordings if files.contract is not None else ():
-        yield from _check_recording(need(files.contract), recording)
+    contract = need(files.contract)
+    for recording in files.recordings:
+        yield from _check_recording(contract, recording)
 
 
-FAMILY = family(globals(), on_subject(check_recordings), Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA)
+FAMILY = family(globals(), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), check_recordings)
 
 
 def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:

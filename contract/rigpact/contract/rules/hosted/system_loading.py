@@ -10,10 +10,10 @@ from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
-from rigpact.contract.rules.family import Need, family, on_subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.files.structure import has_its_shape
-from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import need
+from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.systems.layout import Field, FieldLayout, json_to_fields
 from rigpact.contract.systems.system import System
 
@@ -63,9 +63,9 @@ CONSTANT_WRONG = Rule.of("""RP711 error system-constant-wrong refused
     why: skeleton, limits and calibration enter every frame; both sides must have the same numbers""")
 
 
-def check_loading(subject: Subject) -> Iterator[Finding]:
+def check_loading(files: SystemFiles) -> Iterator[Finding]:
     """Yield what is wrong with the meaning of a contract file; nothing where its shape is wrong."""
-    document = need(need(subject.system).document)
+    document = need(files.document)
     root, system = need(document, when=has_its_shape(document)).data, hosted_system(document)
     if system is None:
         yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(_hosted_names()))
@@ -86,7 +86,7 @@ def check_loading(subject: Subject) -> Iterator[Finding]:
         yield CONSTANT_WRONG.at(document.path, f"/constants{problem.pointer}", **values)
 
 
-FAMILY = family(globals(), on_subject(check_loading), Need.CONTRACT_FILE)
+FAMILY = family(globals(), (Need.CONTRACT_FILE,), check_loading)
 
 
 def hosted_system(document: Document) -> System | None:

@@ -11,11 +11,11 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.files.structure import has_its_shape
 from rigpact.contract.rules.hosted.system_loading import hosted_system
-from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import need
+from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import System
@@ -66,9 +66,9 @@ ACTIVATIONS = frozenset({
 """ONNX's functions of one number that networks have between their layers."""
 
 
-def _check_contract_file(subject: Subject) -> Iterator[Finding]:
+def _check_contract_file(files: SystemFiles) -> Iterator[Finding]:
     """Yield what an engine does not refuse in a contract file that has its shape."""
-    document = need(need(subject.system).document)
+    document = need(files.document)
     need(document, when=document.kind is Kind.SYSTEM_CONTRACT and has_its_shape(document))
     root, system = document.data, need(hosted_system(document))
     for name in root["vectors"]:
@@ -80,16 +80,15 @@ def _check_contract_file(subject: Subject) -> Iterator[Finding]:
         yield RATE_DIFFERS.at(document.path, "/fps", found=fps, expected=expected)
 
 
-def _check_models(subject: Subject) -> Iterator[Finding]:
+def _check_models(files: SystemFiles) -> Iterator[Finding]:
     """Yield what is wrong with the models."""
-    files = need(subject.system)
     for model in files.bound:
         yield from _check_model(model.signature, need(model.part))
         constants = None if files.contract is None else files.contract.constants
         yield from findings_of((_check_architecture,), model.signature, need(model.part), constants)
 
 
-FAMILY = family(globals(), on_subject(_check_contract_file, _check_models), Need.SYSTEM_CONTRACT)
+FAMILY = family(globals(), (Need.SYSTEM_CONTRACT,), _check_contract_file, _check_models)
 
 
 def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, CONDITION_WIDTH, CONTACT
 from rigpact.contract.model.binding import accepted_orders, interchangeable_pairs
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Need, family, on_subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import BundleView, history_length, need
 from rigpact.contract.rules.wording import listed
@@ -174,4 +174,4 @@ def _shape(entry: TensorSignature) -> str:
     return f"[{', '.join('?' if axis is None else str(axis) for axis in entry.shape)}]"
 
 
-FAMILY = family(globals(), on_subject(_check_inputs, _check_output), Need.MODEL, Need.POSITIONS)
+FAMILY = family(globals(), (Need.MODEL, Need.POSITIONS), _check_inputs, _check_output)

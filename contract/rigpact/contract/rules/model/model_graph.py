@@ -106,7 +106,7 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
             yield from (finding for finding in _check_operators_of(model.graph) if finding.rule not in silent)
 
 
-FAMILY = family(globals(), check_graph, Need.MODEL)
+FAMILY = family(globals(), (Need.MODEL,), check_graph)
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:

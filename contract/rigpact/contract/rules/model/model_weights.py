@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.graph import ESCAPES, MISSING, ModelGraph, Weight
-from rigpact.contract.rules.family import Need, family, on_graphs
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.wording import and_more, first_in, listed
 
 LARGEST_BYTES = 2**31 - 1
@@ -157,5 +157,4 @@ def _shape(weight: Weight) -> str:
     return " × ".join(map(str, weight.shape)) or "a single number"
 
 
-_CHECKS = (_check_numbers, _check_places, _check_use, _check_names)
-FAMILY = family(globals(), on_graphs(*_CHECKS), Need.MODEL)
+FAMILY = family(globals(), (Need.MODEL,), _check_numbers, _check_places, _check_use, _check_names)

@@ -36,4 +36,4 @@ def _sha256(subject: Subject) -> str | None:
     return None if subject.bundle is None else subject.bundle.file.sha256
 
 
-FAMILY = family(globals(), check_stamp, Need.MODEL, Need.CONTRACT)
+FAMILY = family(globals(), (Need.MODEL, Need.CONTRACT), check_stamp)

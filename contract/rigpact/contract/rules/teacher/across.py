@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import teacher_rows
-from rigpact.contract.rules.teacher.teacher_rows import InputClamp
 from rigpact.contract.rules.views.bundle import BundleView, json_to_names, member, need
 from rigpact.contract.rules.views.clip import ClipView, clip_features, scaled_speeds
 from rigpact.contract.rules.wording import at_first, first_unlike, json_value
@@ -61,17 +60,7 @@ _SCALES = 3.0
 _SKELETON = ("meta", "skeleton")
 
 
-def check_across(subject: Subject) -> Iterator[Finding]:
-    """Yield where a clip and the bundle disagree about the character, the space, or the range of the data."""
-    bundle, clamp = need(subject.view), teacher_rows.clamp_of(subject, "state")
-    for clip in subject.clips:
-        yield from findings_of(_CHECKS, clip, bundle, clamp)
-
-
-FAMILY = family(globals(), on_subject(check_across), Need.CLIP, Need.BUNDLE)
-
-
-def _check_bones(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:
+def _check_bones(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     names, expected = clip.bone_names, json_to_names(bundle.meta.get("bone_names")) or ()
     for index, more in first_unlike(names, expected, "bones differ"):
         values = {"index": index, "found": names[index], "expected": expected[index]}
@@ -87,7 +76,7 @@ def _check_bones(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[
     yield from at_first(CLIP_OFFSETS_DIFFER, clip.path, place, apart > _OFFSET_M, "bones", "bone", **values)
 
 
-def _check_declarations(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:
+def _check_declarations(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     for path in _SHARED_DECLARATIONS:
         found, expected = member(clip.root, "meta", *path), member(bundle.meta, *path)
         if found is not None and expected is not None and found != expected:
@@ -99,9 +88,9 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str | list) else json_value(value)
 
 
-def _check_range(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Iterator[Finding]:
+def _check_range(clip: ClipView, bundle: BundleView, subject: Subject) -> Iterator[Finding]:
     mean, std = bundle.finite("MuX", bundle.state), bundle.finite("StdX", bundle.state).values
-    features = clip_features(clip, bundle)
+    features, clamp = clip_features(clip, bundle), teacher_rows.clamp_of(subject, "state")
     off = np.abs(features.mean(axis=0) - mean.values)  # NaN where the clip has no such channel
     sigma = off / np.maximum(np.abs(std), STD_FLOOR)
     far = np.isfinite(sigma) & (sigma > _SIGMAS) & (off > _MOVED)
@@ -118,7 +107,7 @@ def _check_range(clip: ClipView, bundle: BundleView, clamp: InputClamp) -> Itera
     yield from at_first(rule, clip.path, place, clipped, "in this clip", "row column", **shown, **asdict(clamp))
 
 
-def _check_saturation(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iterator[Finding]:
+def _check_saturation(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     for array, key, scaled in scaled_speeds(clip, bundle):
         medians = np.median(np.abs(scaled), axis=0)
         beyond = int((medians > _SCALES).sum())
@@ -130,3 +119,4 @@ def _check_saturation(clip: ClipView, bundle: BundleView, _: InputClamp) -> Iter
 
 
 _CHECKS = (_check_bones, _check_declarations, _check_range, _check_saturation)
+FAMILY = family(globals(), (Need.CLIP, Need.BUNDLE), *_CHECKS)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rotation6d import rotation_angle_rad, transposed
-from rigpact.contract.rules.family import Need, family, on_rows
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.rows import Rows
 from rigpact.contract.rules.wording import first_of
@@ -94,7 +94,7 @@ def check_history(rows: Rows) -> Iterator[Finding]:
     yield from _check_start(history) if history.share(newest, 0) >= _MOST else _check_order(history, newest)
 
 
-FAMILY = family(globals(), on_rows(check_history), Need.ROWS, Need.BUNDLE)
+FAMILY = family(globals(), (Need.ROWS, Need.BUNDLE), check_history)
 
 
 def _check_order(history: _History, newest: int) -> Iterator[Finding]:

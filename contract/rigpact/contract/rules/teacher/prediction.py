@@ -17,7 +17,7 @@ from rigpact.contract.rotation6d import (
     rotation_vector,
     transposed,
 )
-from rigpact.contract.rules.family import Need, family, findings_of, on_rows
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.teacher.teacher_rows import not_poses
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
 from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
@@ -167,7 +167,7 @@ def check_prediction(rows: Rows) -> Iterator[Finding]:
         yield from misread or findings_of((_check_columns, _check_poses), rows)
 
 
-FAMILY = family(globals(), on_rows(check_prediction), Need.PREDICTION, Need.BUNDLE)
+FAMILY = family(globals(), (Need.PREDICTION, Need.BUNDLE), check_prediction)
 
 
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher.prediction import SAME_DEG, readings
 from rigpact.contract.rules.views.bundle import known, member, need
@@ -76,7 +76,7 @@ def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
         yield from findings_of((_check_pair,), output, poses)
 
 
-FAMILY = family(globals(), on_subject(check_recorded_outputs), Need.ROWS)
+FAMILY = family(globals(), (Need.ROWS,), check_recorded_outputs)
 
 
 def _check_pair(output: Rows, poses: Rows) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.clip import ClipView, clip_features, condition_of
@@ -54,7 +54,7 @@ def check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
             yield from findings_of(checks, rows, by_name[rows.file.clip_name])
 
 
-FAMILY = family(globals(), on_subject(check_rows_of_clips), Need.CLIP, Need.ROWS, Need.BUNDLE)
+FAMILY = family(globals(), (Need.CLIP, Need.ROWS, Need.BUNDLE), check_rows_of_clips)
 
 
 def _check_count(rows: Rows, clip: ClipView) -> Iterator[Finding]:

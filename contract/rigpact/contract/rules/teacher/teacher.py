@@ -6,8 +6,7 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
 from rigpact.contract.rules.views.clip import same_rate
 from rigpact.contract.rules.views.rows import ARRAYS, STATE, TeacherView
@@ -45,14 +44,7 @@ AUX_INPUTS_AT_ROOT = Rule.of("""RP610 error aux-inputs-at-root
     comparison with the prediction compares other inputs""")
 
 
-def check_teachers(subject: Subject) -> Iterator[Finding]:
-    """Yield what is wrong with the shapes of each teacher batch or prediction, alone and against the bundle."""
-    for file in subject.teachers:
-        checks = (_check_row_counts, _check_row_widths, _check_numbers, _check_layouts, _check_rate, _check_place)
-        yield from findings_of(checks, file, subject.view)
-
-
-def _check_row_counts(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
+def _check_row_counts(file: TeacherView) -> Iterator[Finding]:
     declared, source = member(file.root, "num_pairs"), "num_pairs is"
     if type(declared) not in (int, float):
         declared, source = len(need(file.rows.get(STATE))), "teacher.state_norm has"
@@ -86,7 +78,7 @@ def bundle_widths(bundle: BundleView | None) -> dict[str, int]:
     return widths | ({"angvel": 3 * bundle.bone_count} if bundle.bone_count else {})
 
 
-def _check_numbers(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
+def _check_numbers(file: TeacherView) -> Iterator[Finding]:
     for path, array in file.arrays.items():
         bad, values = ~np.isfinite(to_float32(array)), {"array": ".".join(path)}
         yield from at_first(
@@ -94,12 +86,12 @@ def _check_numbers(file: TeacherView, _: BundleView | None) -> Iterator[Finding]
         )
 
 
-def _check_layouts(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
-    for key, expected in bundle_widths(need(bundle)).items():
+def _check_layouts(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
+    for key, expected in bundle_widths(bundle).items():
         found = member(file.root, "dims", key)
         if type(found) is int and found != expected:
             yield DIMS_DIFFER.at(file.path, ("dims", key), key=key, found=found, expected=expected)
-    for side, layout in (("state", need(bundle).state), ("output", need(bundle).output)):
+    for side, layout in (("state", bundle.state), ("output", bundle.output)):
         declared = member(file.root, "layouts", side)
         what = _difference(json_to_layout(declared), layout) if isinstance(declared, dict) and layout else ""
         if what:
@@ -118,16 +110,17 @@ def _difference(found: Layout, expected: Layout) -> str:
     return f"has a slice {extra.name} that the bundle has not" if extra else ""
 
 
-def _check_rate(file: TeacherView, bundle: BundleView | None) -> Iterator[Finding]:
-    found, expected = need(json_to_rate(file.root.get("fps"))), need(bundle).fps
+def _check_rate(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
+    found, expected = need(json_to_rate(file.root.get("fps"))), bundle.fps
     if not same_rate(found, expected):
         yield TEACHER_FPS_DIFFERS.at(file.path, "/fps", found=found, expected=expected)
 
 
-def _check_place(file: TeacherView, _: BundleView | None) -> Iterator[Finding]:
+def _check_place(file: TeacherView) -> Iterator[Finding]:
     aux = file.root.get("aux_inputs")
     if isinstance(aux, dict) and aux and not member(file.root, "teacher", "aux_inputs"):
         yield AUX_INPUTS_AT_ROOT.at(file.path, "/aux_inputs", names=", ".join(aux))
 
 
-FAMILY = family(globals(), on_subject(check_teachers), Need.ROWS)
+_CHECKS = (_check_row_counts, _check_row_widths, _check_numbers, _check_layouts, _check_rate, _check_place)
+FAMILY = family(globals(), (Need.ROWS,), *_CHECKS)

@@ -1,6 +1,6 @@
 """RP606-RP619, RP910: what the rows of a teacher batch or prediction mean, row against row."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -15,7 +15,7 @@ from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.clips import angle_between_deg, is_one_hot
 from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, Motion, check_motion
-from rigpact.contract.rules.family import Need, family, findings_of, on_subject
+from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.views.bundle import NamedArray, member, need
 from rigpact.contract.rules.views.rows import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
@@ -118,20 +118,6 @@ def not_poses(rule: Rule, rows: Rows, columns: FloatArray, path: tuple[str, ...]
     defects, bones = rot6d_defect(columns), lambda _, bone: rows.bundle.bone(bone)
     bad = defects > 2 * UNIT_TOLERANCE
     yield from at_first(rule, rows.path, (*path, ...), bad, "bones and rows", "row bone", bone=bones, defect=defects)
-
-
-def check_teacher_rows(subject: Subject) -> Iterator[Finding]:
-    """Yield what is wrong with rows: by themselves, under the bundle's statistics, and between files of one clip."""
-    for file in subject.teachers:
-        yield from findings_of((_check_dims, _check_condition, _check_copies), file)
-    for rows in subject.rows:
-        yield from _check_clipped(rows, subject)
-        checks = (_check_state, _check_targets, _check_against_velocity, _check_contacts, _check_angular_velocity)
-        yield from findings_of(checks, rows)
-    yield from _check_same_clip(subject.teachers)
-
-
-FAMILY = family(globals(), on_subject(check_teacher_rows), Need.ROWS)
 
 
 def _check_dims(file: TeacherView) -> Iterator[Finding]:
@@ -255,12 +241,24 @@ def _check_angular_velocity(rows: Rows) -> Iterator[Finding]:
     yield from check_motion(Motion(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable))
 
 
-def _check_same_clip(files: Sequence[TeacherView]) -> Iterator[Finding]:
+def _check_same_clip(subject: Subject) -> Iterator[Finding]:
     first: dict[str, TeacherView] = {}
-    for file in files:
+    for file in subject.teachers:
         name, other = file.clip_name, first.setdefault(file.clip_name, file)
         for path in (STATE, COND) if name and other is not file else ():
             if file.has(path) and other.has(path) and file.arrays[path].shape == other.arrays[path].shape:
                 apart = np.abs(file.arrays[path] - other.arrays[path]) > _SAME_VALUE
                 values = {"array": ".".join(path), "clip": name, "other": other.path.name}
                 yield from _count_differing(TEACHER_ROWS_DIFFER, file, path, apart, **values)
+
+
+_OF_A_FILE = (_check_dims, _check_condition, _check_copies)
+_OF_ROWS = (
+    _check_clipped,
+    _check_state,
+    _check_targets,
+    _check_against_velocity,
+    _check_contacts,
+    _check_angular_velocity,
+)
+FAMILY = family(globals(), (Need.ROWS,), *_OF_A_FILE, *_OF_ROWS, _check_same_clip)

@@ -18,6 +18,7 @@ from rigpact.contract.declared.vocabulary import stands_in
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
+from rigpact.contract.rules.views.bundle import Unread, need
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldLayout
@@ -150,6 +151,31 @@ def _kept(view: DeclaredView, stage: str, parts: list[tuple[Channel, ...]]) -> t
 
 
 _ARRANGED = {"concatenate": _joined, "clip": _joined, "shift": _joined, "select": _selected, "history": _kept}
+
+
+@dataclass(frozen=True, eq=False)
+class DeclaredNetwork:
+    """A model of one network, beside the contract that declares the network; metadata that is not there says nothing."""
+
+    view: DeclaredView
+    network: NetworkBinding
+    model: ModelSignature
+
+    def words(self, key: str) -> tuple[str, ...]:
+        """Words of the metadata apart by commas, joints without `_joint`."""
+        text = need(self.model.graph).metadata.get(key, "")
+        return tuple(word.strip().removesuffix("_joint") for word in text.split(",") if word.strip())
+
+    def numbers(self, key: str) -> FloatArray:
+        """Numbers apart by commas; `Unread` where they are not there, or in another encoding, of which nothing is known."""
+        try:
+            return np.array([float(word) for word in need(self.model.graph).metadata[key].split(",")])
+        except (KeyError, ValueError):
+            raise Unread from None
+
+    def own_names(self, vector: str) -> tuple[str, ...]:
+        """The names of a vector's fields, joints without `_joint`."""
+        return tuple(name.removesuffix("_joint") for name in self.view.names(vector))
 
 
 @dataclass(frozen=True, eq=False)
