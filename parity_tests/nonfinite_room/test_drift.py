@@ -10,8 +10,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.files.declared import Subject, open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.opened import write_trace
-from rigpact.reports.nonfinite.drift import judge_drift
-from rigpact.reports.nonfinite.lanes import growth_per_frame, moved_channels, perturbed_starts
+from rigpact.reports.nonfinite.drift import growth_per_frame, judge_drift, moved_channels, perturbed_starts
 
 from ..every_case import every_case
 from .conftest import Command

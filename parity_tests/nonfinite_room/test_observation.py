@@ -12,8 +12,7 @@ from rigpact.reference_runtime.files.declared import Subject, open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
-from rigpact.reports.nonfinite.investigation import Envelope
-from rigpact.reports.nonfinite.leaving import Leaving
+from rigpact.reports.nonfinite.departures import Envelope, Leaving
 from rigpact.reports.nonfinite.network_node import name_node, same_values
 
 from ..every_case import every_case

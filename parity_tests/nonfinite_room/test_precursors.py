@@ -52,7 +52,7 @@ def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path: Path) -> No
     found = investigate(Subject(contract, ReplayNetwork(outputs), tiny.clip(tmp_path)), 6, guard_frames=0)
     near = next(entry for entry in found.precursors if entry.kind == "degenerate")
     assert (found.verdict, near.frame, near.channel) == ("finite", 3, 6)
-    assert near.zscore == pytest.approx(5e-4, rel=1e-3)
+    assert near.size == pytest.approx(5e-4, rel=1e-3)
     first, second = (
         np.random.default_rng(5).normal(0, size, shape) for size, shape in ((0.1, (105, 16)), (0.1, (16, 18)))
     )

@@ -13,9 +13,9 @@ from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.relations.relation import Relation
+from rigpact.reports.nonfinite.departures import Departure, Left
 from rigpact.reports.nonfinite.drift import Drift, Outside
-from rigpact.reports.nonfinite.investigation import Investigation, Precursor
-from rigpact.reports.nonfinite.leaving import Left
+from rigpact.reports.nonfinite.investigation import Investigation
 from rigpact.reports.nonfinite.network_node import NodeOrigin
 from rigpact.reports.nonfinite.origin import Origin
 from rigpact.reports.nonfinite.text import answer_of_drift, answer_of_run
@@ -87,7 +87,7 @@ LEFT = Left("grows", 90, "y_out", 3, 12.5, 4.0, "spine_01")
             ),
         ),
         (
-            Investigation("diverging", 90, left=LEFT, precursors=(Precursor(40, "state", 2, 9.0, "z", 5.5, "thigh_l"),)),
+            Investigation("diverging", 90, left=LEFT, precursors=(Departure("z", 40, "state", 2, 9.0, 5.5, "thigh_l"),)),
             f"DIVERGING: {LEFT}", ("precursor (z): frame 40, state, thigh_l: 9, limit 5.5",),
         ),
     ],

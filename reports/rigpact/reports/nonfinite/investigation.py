@@ -1,13 +1,11 @@
 """The answer about one run: finite or not, the producer, the precursors, the guards that keep it finite.
 
-A precursor leaves its ordinary range before the run fails; the clip gives the range, the system the other quantities
-(`files.watches`).
+To add a guard: a row in `GUARDS`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,15 +20,10 @@ from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import Subject
-from rigpact.reference_runtime.files.run import Stages
-from rigpact.reference_runtime.files.sentinel import ABSURD_RAW, ORDINARY_Z, Observer, Watch, unread_rows, watch_run
-from rigpact.reference_runtime.graph.bounds import replay_bound
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.files.sentinel import ABSURD_RAW, ORDINARY_Z, Observer, unread_rows, watch_run
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
-from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
-from rigpact.reports.nonfinite.leaving import Leaving, Left
+from rigpact.reports.nonfinite.departures import Departure, Envelope, Leaving, Left
 from rigpact.reports.nonfinite.origin import Link, Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues, swallowed_values
 from rigpact.reports.terminal import tracked
@@ -86,16 +79,9 @@ def _ordinary(vector: FloatArray) -> FloatArray:
 
 def try_guards(subject: Subject, frames: int) -> list[GuardResult]:
     """Run `frames` frames under every guard that changes something; guards that keep the run finite come first."""
-    results = [_tried(name, changed, frames) for name, changed in guarded(subject)]
+    changes = {name: guard(subject) for name, guard in (subject.files.guards | GUARDS).items()}
+    results = [_tried(name, changed, frames) for name, changed in changes.items() if changed is not None]
     return sorted(results, key=lambda result: -result.survives_frames)
-
-
-def guarded(subject: Subject) -> Iterator[tuple[str, Changed]]:
-    """The subject under each guard that changes something, by the guard's name."""
-    for name, guard in (subject.files.guards | GUARDS).items():
-        changed = guard(subject)
-        if changed is not None:
-            yield name, changed
 
 
 def _tried(name: str, changed: Changed, frames: int) -> GuardResult:
@@ -139,84 +125,6 @@ GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {
     "clamp": _clamp,
 }
 
-_ROUNDED = 8
-"""Number of operations between a raw value and an input: a difference of that many roundings is not a departure."""
-
-
-@dataclass(frozen=True)
-class Precursor(AsJson):
-    """The first departure from a range: quantity, place, frame, size. lead_frames: before the run failed."""
-
-    frame: int
-    stage: str
-    channel: int
-    zscore: float
-    kind: str
-    limit: float
-    where: str
-    lead_frames: int | None = None
-
-
-def samuelson_limit(samples: int) -> float:
-    """The largest possible distance of a sample from the mean of N samples, in deviations: sqrt(N - 1).
-
-    Source: Samuelson, How deviant can you be?, 1968. A value beyond it cannot come from a frame of the clip.
-    """
-    return float(np.sqrt(max(samples - 1, 1)))
-
-
-class Envelope:
-    """An observer of a run: the first time that each watched quantity leaves its range."""
-
-    def __init__(self, subject: Subject, contract: Contract) -> None:
-        """Take the range of every input from the clip under a contract, and add the system's own watches."""
-        self._contract = contract
-        with np.errstate(all="ignore"):
-            self._watches = (*_ranges(subject, contract), *subject.files.watches(contract))
-        self.found: dict[tuple[str, str], Precursor] = {}
-
-    def __call__(self, frame: int, stages: Stages) -> None:
-        """Look at one frame; keep only the first departure of each kind and stage."""
-        for watch in self._watches:
-            if (watch.kind, watch.stage) not in self.found and watch.stage in stages:
-                self._look(watch, frame, stages)
-
-    def _look(self, watch: Watch, frame: int, stages: Stages) -> None:
-        sizes = watch.sizes(stages)
-        place = int(np.argmin(sizes) if watch.is_floor else np.argmax(np.abs(sizes)))
-        size = float(sizes[place])
-        if (size < watch.limit) if watch.is_floor else (abs(size) > watch.limit):
-            channel = watch.start + place
-            where = str(channel_address(watch.stage, channel, self._contract))
-            found = Precursor(frame, watch.stage, channel, size, watch.kind, watch.limit, where)
-            self.found[watch.kind, watch.stage] = found
-
-
-def _ranges(subject: Subject, contract: Contract) -> Iterator[Watch]:
-    """The ranges of the network's inputs, in deviations from the mean over the clip's rows."""
-    drive = subject.files.drive_of(subject.clip)
-    frame = np.arange(drive(contract).steps)
-    if len(frame) < 2:
-        return  # a single row only starts the run: it has no range
-    frames = ReplayedFrames(Evidence(frame, contract.fps or 1.0, "teacher", {}, drive), contract)
-    for name in contract.system.network_inputs:
-        rows = frames.computed(name)
-        if rows is not None and len(rows) > 1:
-            deviations = partial(_deviations, name, *_statistics(frames, name, rows))
-            yield Watch("envelope", name, samuelson_limit(len(rows)), deviations)
-
-
-def _deviations(stage: str, mean: FloatArray, deviation: FloatArray, stages: Stages) -> FloatArray:
-    return np.asarray((stages[stage] - mean) / deviation)
-
-
-def _statistics(frames: ReplayedFrames, name: str, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation per channel, float64; the deviation is at least the rounding of a value of size 1."""
-    known = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
-    rounding = np.nan_to_num(replay_bound(frames, name, rows).max(axis=0), posinf=0.0)
-    return known.mean(axis=0), np.maximum(known.std(axis=0), np.maximum(rounding, gamma(_ROUNDED)))
-
-
 Verdict = Literal["finite", "nonfinite", "diverging", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
     "nonfinite": EXIT_FINDINGS, "diverging": EXIT_FINDINGS, "undetermined": EXIT_CANNOT_JUDGE, "finite": EXIT_PASS,
@@ -235,7 +143,7 @@ class Investigation(AsJson):
     verdict: Verdict
     frames: int
     origin: Origin | None = None
-    precursors: tuple[Precursor, ...] = ()
+    precursors: tuple[Departure, ...] = ()
     guards: tuple[GuardResult, ...] = ()
     suspects: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
@@ -249,7 +157,7 @@ class Investigation(AsJson):
         return EXIT_OF[self.verdict]
 
     @property
-    def precursor(self) -> Precursor | None:
+    def precursor(self) -> Departure | None:
         """The earliest departure from an ordinary range."""
         return min(self.precursors, key=lambda entry: entry.frame, default=None)
 
@@ -300,14 +208,14 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     return replace(found, swallowed=_found(inside))
 
 
-def _answers_to_other_inputs(subject: Subject, precursors: Iterable[Precursor]) -> tuple[str, ...]:
+def _answers_to_other_inputs(subject: Subject, precursors: Iterable[Departure]) -> tuple[str, ...]:
     """Why a run of recorded answers says nothing: its inputs left the clip's, and nobody recorded an answer to such."""
     if subject.mode != "free" or not hasattr(subject.network, "outputs"):
         return ()
     first = next((each for each in precursors if each.kind == "envelope"), None)
     if first is None:
         return ()
-    size = f"{first.zscore:.3g} deviations, where the clip has no more than {first.limit:.3g}"
+    size = f"{first.size:.3g} deviations, where the clip has no more than {first.limit:.3g}"
     return (
         f"from frame {first.frame} on the recorded answers are those to other inputs ({first.stage}, {first.where}: {size}):"
         " they show nothing of this run; give the model with --onnx",

@@ -19,7 +19,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.graph.network import each_network
-from rigpact.reports.nonfinite.observed_model import ObservedModel, Values, is_finite, made, node_name
+from rigpact.reports.nonfinite.network_node import ObservedModel, Values, is_finite, made, node_name
 from rigpact.reports.nonfinite.origin import bound_inputs, input_order
 
 CONSTANT = "constant"

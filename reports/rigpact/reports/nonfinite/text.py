@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from rigpact.contract.findings import number_of
 from rigpact.reports.answer import Answer, Sentence
-from rigpact.reports.nonfinite.drift import Drift
+from rigpact.reports.nonfinite.drift import SIZES, Drift
 from rigpact.reports.nonfinite.investigation import Investigation
-from rigpact.reports.nonfinite.lanes import SIZES
 from rigpact.reports.nonfinite.origin import LOADING, Origin
 
 _SHOWN = 6
@@ -37,7 +36,7 @@ def _lines(found: Investigation) -> Iterator[Sentence]:
         where = f"frame {entry.frame}{lead}, {entry.stage}, {entry.where}"
         rank = None if place else 2
         yield Sentence(
-            f"  precursor ({entry.kind}): {where}: {entry.zscore:.3g}, limit {entry.limit:.3g}", "yellow", rank
+            f"  precursor ({entry.kind}): {where}: {entry.size:.3g}, limit {entry.limit:.3g}", "yellow", rank
         )
     for result in found.guards[:_SHOWN]:
         yield Sentence(f"  guard {result.guard}: {result}", *(("green", 3) if result.survived else ("dim", None)))

@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import ModelSignature, read_model_signature
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.two_files import Arrays, TwoFiles, TwoFilesRequest, compare_arrays, rounding_of
-from rigpact.reports.nonfinite.observed_model import ObservedModel, Values
+from rigpact.reports.nonfinite.network_node import ObservedModel, Values
 
 _ROWS = 16
 """Rows that are drawn: enough for an exchange of columns to be no chance."""

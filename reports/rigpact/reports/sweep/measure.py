@@ -25,7 +25,7 @@ from rigpact.reference_runtime.files.sentinel import Watched, watch_run
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reports.comparing.pose_meter import pose_error
 from rigpact.reports.comparing.stage_comparison import channel_address
-from rigpact.reports.nonfinite import lanes
+from rigpact.reports.nonfinite import drift
 from rigpact.reports.own_module import use_operations
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
@@ -72,7 +72,7 @@ def stage_errors(contract: Contract, stage: Stage, published: FloatArray, record
     if judged == 0:
         return {}
     ours, theirs = published[:judged], recorded[:judged]
-    sizes = lanes.distances(contract, stage, theirs, ours)
+    sizes = drift.distances(contract, stage, theirs, ours)
     frame = int(np.argmax(sizes))
     channel = int(np.argmax(np.abs(ours[frame].astype(np.float64) - theirs[frame])))
     return {
@@ -214,15 +214,15 @@ def _growth(subject: Subject, runner: Run, frames: int) -> float | None:
     if frames < 3:
         return None
     contract = runner.contract
-    starts, _ = lanes.perturbed_starts(subject, contract)
-    chosen = np.concatenate((starts[:1], starts[1 :: lanes.RUNS_PER_SIZE]))
+    starts, _ = drift.perturbed_starts(subject, contract)
+    chosen = np.concatenate((starts[:1], starts[1 :: drift.RUNS_PER_SIZE]))
     many = subject.files.lockstep(contract, subject.network, subject.clip, chosen, frames, subject.engine)
-    stage, spread = lanes.published_stage(contract), []
+    stage, spread = drift.published_stage(contract), []
     with np.errstate(all="ignore"):
         for _ in range(frames):
             rows = many.passing()[stage.name]
-            spread.append(np.median(lanes.distances(contract, stage, rows[1:], rows[0])))
-        growth = lanes.growth_per_frame(np.arange(frames, dtype=np.float64), np.array(spread))
+            spread.append(np.median(drift.distances(contract, stage, rows[1:], rows[0])))
+        growth = drift.growth_per_frame(np.arange(frames, dtype=np.float64), np.array(spread))
     return growth if np.isfinite(growth) else None
 
 

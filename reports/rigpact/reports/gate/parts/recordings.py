@@ -48,8 +48,7 @@ from rigpact.reports.gate.reference_run import (
     played,
     reference_of,
 )
-from rigpact.reports.nonfinite.drift import Outside, judge_drift
-from rigpact.reports.nonfinite.lanes import published_stage
+from rigpact.reports.nonfinite.drift import Outside, judge_drift, published_stage
 from rigpact.reports.terminal import working
 
 TEACHER, TRACE = "teacher", "engine-trace"
