@@ -164,7 +164,7 @@ def module_file(tmp_path: Path) -> Callable[[str], Path]:
 
     def write(body: str) -> Path:
         path = tmp_path / "their_geometry.py"
-        head = f"import sys\nsys.path.insert(0, {str(SUBJECTS)!r})\nimport sound_numpy as sound\n"
+        head = f"import sys\nsys.path.insert(0, {str(SUBJECTS)!r})\nimport numpy as np\nimport sound_numpy as sound\n"
         path.write_text(head + body, "utf-8")
         return path
 
@@ -218,8 +218,8 @@ def test_functions_are_found_by_name_and_by_mapping(geometry: Geometry, module_f
 
 
 @every_case(("body", "words"), [
-    ("def matrix_to_rot6d(R):\n    return sound.np.concatenate([R[..., 0, :], R[..., 1, :]], -1)\n", "rot6d_packing=rows"),
-    ("def matrix_to_rot6d(R):\n    return sound.np.concatenate([R[..., :, 0], R[..., :, 1]], -1)\n", "rot6d_columns=xy"),
+    ("def matrix_to_rot6d(R):\n    return np.concatenate([R[..., 0, :], R[..., 1, :]], -1)\n", "rot6d_packing=rows"),
+    ("def matrix_to_rot6d(R):\n    return np.concatenate([R[..., :, 0], R[..., :, 1]], -1)\n", "rot6d_columns=xy"),
     ("def matrix_to_quat(R):\n    return sound.matrix_to_quat(R)[..., [3, 0, 1, 2]]\n", "quaternion_order=wxyz"),
     ("def normalize_rot6d_delta(x):\n    return sound.reproject_rot6d(x)\n", "output_mode=delta"),
     ("def angvel_vec_from_R_seq(R, fps):\n    return sound.angvel_vec_from_R_seq(R, fps) / 2\n", "angvel_angle=half"),
@@ -261,7 +261,7 @@ def test_the_columns_of_a_bundle_hold_and_a_period_is_no_rate(
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["meta"]["rot6d_spec"]["columns"] = ["X", "Y"]
     (tmp_path / "norm_template.json").write_text(json.dumps(document), encoding="utf-8")
-    path = module_file("def matrix_to_rot6d(R):\n    return sound.np.concatenate([R[..., :, 0], R[..., :, 1]], -1)\n")
+    path = module_file("def matrix_to_rot6d(R):\n    return np.concatenate([R[..., :, 0], R[..., :, 1]], -1)\n")
     assert geometry(path, "--contract", tmp_path / "norm_template.json").status == 0
     assert geometry(path, "--contract", demo_bundle / "norm_template.json").status == 1
     period = "def angvel_vec_from_R_seq(R, dt):\n    return sound.angvel_vec_from_R_seq(R, 1 / dt)\n"
@@ -295,7 +295,7 @@ def test_what_cannot_be_tested_is_one_clear_line(
 
 
 RESULTS = (
-    "sys.exit(0)", "quit()", "'text'", "None", "sound.np.array(['a'])", "sound.so3_log_map(R).astype(complex)",
+    "sys.exit(0)", "quit()", "'text'", "None", "np.array(['a'])", "sound.so3_log_map(R).astype(complex)",
     "sound.so3_log_map(R).astype(object)", "R[..., :0]", "{}",
 )  # fmt: skip
 
