@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.reports.sweep.plan import SweepPlan, plan_sweep
+from rigpact.reports.sweep.plan import Cell, plan_sweep
 
 
 @pytest.fixture
@@ -28,14 +28,14 @@ def marks(tmp_path: Path) -> Path:
     return folder
 
 
-Plan = Callable[..., SweepPlan]
+Plan = Callable[..., list[Cell]]
 
 
 @pytest.fixture
 def demo_plan(demo_bundle: Path) -> Plan:
     """Plan a sweep of the demo character: its clips and model unless others are given."""
 
-    def plan(models: Any = None, clips: Any = None, knobs: Any = (), **options: Any) -> SweepPlan:
+    def plan(models: Any = None, clips: Any = None, knobs: Any = (), **options: Any) -> list[Cell]:
         companion = demo_bundle / "pretrain_template.json"
         contract = load_contract(demo_bundle / "norm_template.json", companion)
         models = models or [demo_bundle / "model.onnx"]

@@ -10,21 +10,20 @@ import uuid
 from pathlib import Path
 
 from rigpact.reports.sweep.measure import Measured
-from rigpact.reports.sweep.plan import Cell, SweepPlan, SweptFile
+from rigpact.reports.sweep.plan import Cell, SweptFile
 
 DEADLY = "deadly"
 
 
-def plan_of(count: int, *, deadly: int | None = None) -> SweepPlan:
-    """A plan with this many cells, one for each clip; their files are not opened."""
+def plan_of(count: int, *, deadly: int | None = None) -> list[Cell]:
+    """A plan of this many cells, one for each clip; their files are not opened."""
 
     def named(name: str, number: int) -> SweptFile:
         return SweptFile(f"/nowhere/{name}", name, f"{number:064x}")
 
+    bundle, model = named("bundle", -1 % 2**200), named("model", 2**200)
     clips = [named(DEADLY if index == deadly else f"clip_{index}", index) for index in range(count)]
-    return SweepPlan(
-        named("bundle", -1 % 2**200), None, (named("model", 2**200),), tuple(clips), ((),), ("teacher",), None
-    )
+    return [Cell(bundle, None, model, clip, (), "teacher", None, "1.0") for clip in clips]
 
 
 def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:

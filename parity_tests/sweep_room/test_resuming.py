@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.sweep.plan import Cell, SweepPlan
+from rigpact.reports.sweep.plan import Cell
 from rigpact.reports.sweep.sweep import (
     JOURNAL,
     RESULTS,
@@ -64,6 +64,7 @@ def test_a_finished_sweep_does_no_work_again_but_for_a_line_that_a_crash_cut_off
 ) -> None:
     """A job that CI starts twice costs nothing; a half-written line is neither done nor glued to the next one."""
     plan, out = counted.plan_of(10), tmp_path / "out"
+    assert run_sweep([*plan, *plan], out, here).measured == 10  # a copy of a clip is not measured twice
     run_sweep(plan, out, here)
     before = {name: (out / name).read_bytes() for name in (RESULTS, JOURNAL)}
     assert run_sweep(plan, out, here).measured == 0
@@ -98,7 +99,7 @@ def test_the_order_of_completion_does_not_show(counted: ModuleType, tmp_path: Pa
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_one_process_and_two_give_the_same_bytes(demo_plan: Callable[..., SweepPlan], tmp_path: Path) -> None:
+def test_one_process_and_two_give_the_same_bytes(demo_plan: Callable[..., list[Cell]], tmp_path: Path) -> None:
     """Real cells: a laptop and a farm must publish the same table."""
     plan = demo_plan(frames=4)
     files = [

@@ -9,7 +9,7 @@ import itertools
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Cell:
     changes: Changes
     mode: str
     frames: int | None
-    version: str = field(default_factory=rigpact_version)
+    version: str
     operations: tuple[SweptFile, ...] = ()
     sources: tuple[SweptFile, ...] = ()
     engine: Engine = "numpy"
@@ -75,39 +75,6 @@ class Cell:
         return " ".join(f"{name}={_text(value)}" for name, value in self.changes)
 
 
-@dataclass(frozen=True)
-class SweepPlan:
-    """A grid of cells: every clip, every set of conventions, every model, every mode, in this order."""
-
-    bundle: SweptFile
-    companion: SweptFile | None
-    models: tuple[SweptFile, ...]
-    clips: tuple[SweptFile, ...]
-    settings: tuple[Changes, ...]
-    modes: tuple[str, ...]
-    frames: int | None
-    operations: tuple[SweptFile, ...] = ()
-    sources: tuple[SweptFile, ...] = ()
-    engine: Engine = "numpy"
-
-    def __len__(self) -> int:
-        """Number of cells."""
-        return len(self.clips) * len(self.settings) * len(self.models) * len(self.modes)
-
-    def __iter__(self) -> Iterator[Cell]:
-        """The cells, ordered by clip, so that each clip is read once for all checkpoints."""
-        grid = itertools.product(self.clips, self.settings, self.models, self.modes)
-        for clip, changes, model, mode in grid:
-            cell = Cell(self.bundle, self.companion, model, clip, changes, mode, self.frames)
-            yield replace(cell, operations=self.operations, sources=self.sources, engine=self.engine)
-
-    def distinct(self) -> Iterator[Cell]:
-        """The cells without repetition: a copy of a clip or model is not measured twice."""
-        models, clips = ({entry.sha256: entry for entry in reversed(files)} for files in (self.models, self.clips))
-        once = replace(self, models=tuple(reversed(models.values())), clips=tuple(reversed(clips.values())))
-        return iter(once)
-
-
 def plan_sweep(
     contract: Contract,
     companion: Path | None,
@@ -119,25 +86,27 @@ def plan_sweep(
     modes: Sequence[str] = MODES,
     frames: int | None = None,
     engine: Engine = "numpy",
-) -> SweepPlan:
-    """Plan a sweep of one bundle or contract file.
+) -> list[Cell]:
+    """The cells of a sweep of one bundle or contract file: every clip, every set of conventions, every model, every mode.
 
     models, clips: files, folders (all models, all clips in them) or patterns. knobs: `KNOB=V1,V2` words. base:
     conventions for all cells. Raises UnusableInput for a missing file, a pattern without a match, or an unknown knob or
     value.
     """
-    return SweepPlan(
-        bundle=swept_file(contract.path, contract.path.name),
-        companion=swept_file(companion, companion.name) if companion else None,
-        models=tuple(_files(models, (".onnx",), "--onnx")),
-        clips=tuple(_files(clips, files_of(contract).clip_endings, "CLIP")),
-        settings=tuple(_settings(contract.conventions, knobs, base or {})),
-        modes=modes_of(contract, modes),
-        frames=frames,
-        operations=tuple(swept_file(Path(file), file) for file in files_of_operations()),
-        sources=tuple(swept_file(path, path.name) for path in sources_of(read_document(contract.path))),
-        engine=engine,
+    grid = itertools.product(  # by clip, so that each clip is read once for all checkpoints
+        _files(clips, files_of(contract).clip_endings, "CLIP"),
+        _settings(contract.conventions, knobs, base or {}),
+        list(_files(models, (".onnx",), "--onnx")),
+        modes_of(contract, modes),
     )
+    bundle = swept_file(contract.path, contract.path.name)
+    beside = swept_file(companion, companion.name) if companion else None
+    operations = tuple(swept_file(Path(file), file) for file in files_of_operations())
+    sources = tuple(swept_file(path, path.name) for path in sources_of(read_document(contract.path)))
+    return [
+        Cell(bundle, beside, model, clip, changes, mode, frames, rigpact_version(), operations, sources, engine)
+        for clip, changes, model, mode in grid
+    ]
 
 
 def modes_of(contract: Contract, modes: Sequence[str]) -> tuple[str, ...]:

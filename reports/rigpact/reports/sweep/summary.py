@@ -1,12 +1,9 @@
-"""The summary of a sweep: the number of cells per verdict, the worst cells, the best checkpoint of each clip.
+"""The summary of a sweep: the number of cells per verdict, the worst cells, the best checkpoint of each clip."""
 
-It reads the rows once, and keeps only a few of the worst cells and the best one for each clip and mode.
-"""
-
-import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -24,50 +21,44 @@ _SHOWN = (
 )  # fmt: skip
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Summary:
-    """Counts and extremes of the rows so far."""
+    """Counts and extremes of the rows of all cells."""
 
-    cells: int = 0
-    verdicts: Counter[str] = field(default_factory=Counter)
-    defects: int = 0
-    best: dict[tuple[str, str], Row] = field(default_factory=dict)
-    _worst: list[tuple[tuple[int, float], int, Row]] = field(default_factory=list)
+    rows: Sequence[Row]
 
-    def passing(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows unchanged, and count each one."""
-        for row in rows:
-            self._add(row)
-            yield row
-
-    def _add(self, row: Row) -> None:
-        self.cells += 1
-        self.verdicts[row["verdict"]] += 1
-        self.defects += row["error_kind"] == DEFECT
-        # of equally bad cells, keep the first
-        heapq.heappush(self._worst, ((VERDICTS.index(row["verdict"]), _error(row)), -self.cells, row))
-        if len(self._worst) > WORST_SHOWN:
-            heapq.heappop(self._worst)
-        key = (row["clip"], row["mode"])
-        is_better = key not in self.best or _error(row) < _error(self.best[key])
-        if is_better and row["verdict"] in (PASS, COPY_LAST_IS_BETTER):
-            self.best[key] = row
+    @cached_property
+    def verdicts(self) -> Counter[str]:
+        """How many cells have each verdict."""
+        return Counter(row["verdict"] for row in self.rows)
 
     @property
     def worst(self) -> list[Row]:
-        """The worst cells, the worst first."""
-        return [row for _, _, row in sorted(self._worst, key=lambda entry: entry[:2], reverse=True)]
+        """The worst cells, the worst first; of equally bad ones the first."""
+        return sorted(self.rows, key=lambda row: (VERDICTS.index(row["verdict"]), _error(row)), reverse=True)[
+            :WORST_SHOWN
+        ]
+
+    @cached_property
+    def best(self) -> list[Row]:
+        """The best checkpoint of each clip and mode."""
+        found: dict[tuple[str, str], Row] = {}
+        for row in self.rows:
+            best = found.get((row["clip"], row["mode"]))
+            if row["verdict"] in (PASS, COPY_LAST_IS_BETTER) and (best is None or _error(row) < _error(best)):
+                found[row["clip"], row["mode"]] = row
+        return list(found.values())
 
     @property
     def verdict(self) -> str:
         """`undetermined` if no cell could be judged, `fail` if one is not finite, misbound or an error, else `pass`."""
-        if self.cells == self.verdicts[ERROR]:
+        if len(self.rows) == self.verdicts[ERROR]:
             return "undetermined"
         return "fail" if any(self.verdicts[name] for name in (ALIGNED, NOT_FINITE, ERROR)) else "pass"
 
     def exit_code(self, *, strict: bool = False) -> int:
         """0 pass, 1 findings (if strict, also worse than copying the last pose), 2 nothing judged, 3 our defect."""
-        if self.defects:
+        if any(row["error_kind"] == DEFECT for row in self.rows):
             return EXIT_INTERNAL
         if self.verdict == "undetermined":
             return EXIT_CANNOT_JUDGE
@@ -77,9 +68,9 @@ class Summary:
     def to_json(self, measured: int, results: str) -> dict[str, Any]:
         """The `rigpact-sweep` document, version 1."""
         return {
-            "format": "rigpact-sweep", "version": 1, "verdict": self.verdict, "cells": self.cells, "measured": measured,
+            "format": "rigpact-sweep", "version": 1, "verdict": self.verdict, "cells": len(self.rows), "measured": measured,
             "verdicts": {name: self.verdicts[name] for name in VERDICTS},
-            "worst": [_shown(row) for row in self.worst], "best": [_shown(row) for row in self.best.values()],
+            "worst": [_shown(row) for row in self.worst], "best": [_shown(row) for row in self.best],
             "results": results,
         }  # fmt: skip
 
@@ -97,18 +88,18 @@ def _shown(row: Row) -> dict[str, Any]:
 def print_summary(summary: Summary, measured: int, results: str, console: Console) -> None:
     """Print the worst cells, the best checkpoint of each clip and the verdict."""
     counts = ", ".join(f"{summary.verdicts[name]} {name}" for name in VERDICTS if summary.verdicts[name])
-    said = f"{counts}; {measured} of {summary.cells} measured now -> {results}"
+    said = f"{counts}; {measured} of {len(summary.rows)} measured now -> {results}"
     exit_code = {"pass": EXIT_PASS, "fail": EXIT_FINDINGS}.get(summary.verdict, EXIT_CANNOT_JUDGE)
     print_answer(Answer(summary.verdict.upper(), said, exit_code, tuple(_body(summary))), console)
 
 
 def _body(summary: Summary) -> Iterator[Sentence | Figures]:
     columns = ("clip", "checkpoint", "mode", "mean error", "mean cm", "copy-last", "")
-    yield Figures(f"Worst {len(summary.worst)} of {summary.cells} cells", columns, [*map(_line, summary.worst)])
+    yield Figures(f"Worst {len(summary.worst)} of {len(summary.rows)} cells", columns, [*map(_line, summary.worst)])
     for row in summary.worst:
         if row["error"]:
             yield Sentence(f"  {row['clip']}, {row['model']}: {row['error']}", "dim")
-    best = list(summary.best.values())[:BEST_SHOWN]
+    best = summary.best[:BEST_SHOWN]
     if best:
         title = f"Best checkpoint of each clip, {len(best)} of {len(summary.best)}"
         yield Figures(title, columns, [*map(_line, best)])

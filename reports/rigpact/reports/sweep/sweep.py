@@ -8,7 +8,7 @@ again, each alone: so only the cell that killed its process is blamed.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing
 from dataclasses import dataclass, fields
@@ -22,7 +22,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened_to_append, written_whole
 from rigpact.reports.processes import process_pool
 from rigpact.reports.sweep.measure import DEFECT, DIED, UNUSABLE, Measured, failure, measure_cell
-from rigpact.reports.sweep.plan import Cell, SweepPlan
+from rigpact.reports.sweep.plan import Cell
 from rigpact.reports.sweep.summary import Row, Summary
 from rigpact.reports.terminal import counted
 
@@ -32,7 +32,7 @@ RETRIES = 2
 _WAITING_EACH = 4
 """Number of cells queued for each process, so that no process waits."""
 _ROWS_AT_ONCE = 1024
-"""Rows in a row group: limits the memory for writing; another value changes the file's bytes."""
+"""Rows in a row group; another value changes the file's bytes."""
 _KINDS = {"str": "string", "int": "int64", "float": "double"}
 COLUMNS = {
     **dict.fromkeys(("cell", "clip", "model", "conventions", "mode"), "string"),
@@ -62,7 +62,7 @@ def in_this_process(cells: Iterable[Cell], measure: Measure = measure_cell) -> O
 
 
 def run_sweep(
-    plan: SweepPlan, folder: Path, runner: Runner = in_this_process, *, retry_errors: bool = False
+    plan: Sequence[Cell], folder: Path, runner: Runner = in_this_process, *, retry_errors: bool = False
 ) -> SweepReport:
     """Measure the cells that are not in the folder's journal, then write all rows in the plan's order.
 
@@ -73,15 +73,16 @@ def run_sweep(
         raise UnusableInput("rigpact sweep", "no pyarrow", "it, to write Parquet", "pip install 'rigpact[sweep]'")
     forget = {DIED, UNUSABLE, DEFECT} if retry_errors else {DIED}
     with closing(Journal(folder, forget=forget)) as journal:
-        missing = [cell for cell in plan.distinct() if cell.identity not in journal]
+        first = {cell.identity: cell for cell in reversed(plan)}  # a copy of a clip or model is not measured twice
+        missing = [cell for identity, cell in reversed(first.items()) if identity not in journal]
         with counted(len(plan), "cells") as advance:
             advance(len(plan) - len(missing))
             for cell, measured in runner(missing) if missing else ():
                 journal.add(cell, measured)
                 advance(1)
-        summary = Summary()
-        rows = ({**_named(cell), **journal.measured(cell.identity)} for cell in plan)
-        return SweepReport(summary, len(missing), _write_results(summary.passing(rows), folder / RESULTS))
+        rows = [{**_named(cell), **journal.measured(cell.identity)} for cell in plan]
+    _write_results(rows, folder / RESULTS)
+    return SweepReport(Summary(rows), len(missing), folder / RESULTS)
 
 
 class Journal:
@@ -186,19 +187,15 @@ def _named(cell: Cell) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _write_results(rows: Iterable[Row], path: Path) -> Path:
-    """Write rows to a Parquet file, first under a temporary name; returns the path. No row holds a time or a machine's name."""
+def _write_results(rows: list[Row], path: Path) -> None:
+    """Write rows to a Parquet file, first under a temporary name. No row holds a time or a machine's name."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    remaining = iter(rows)
     kinds = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    with written_whole(path) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-        while chunk := list(itertools.islice(remaining, _ROWS_AT_ONCE)):
-            columns = {name: [row[name] for row in chunk] for name in COLUMNS}
-            writer.write_table(pa.table(columns, schema=schema))
-    return path
+    table = pa.Table.from_pylist(rows, pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()]))
+    with written_whole(path) as stream:
+        pq.write_table(table, stream, row_group_size=_ROWS_AT_ONCE, compression="zstd")
 
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
