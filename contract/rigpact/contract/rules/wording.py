@@ -53,14 +53,16 @@ def at_first(
 ) -> Iterator[Finding]:
     """Yield one finding of a rule at the first marked place of a mask; nothing where no place is marked.
 
-    place: each `...` is the next index of the marked place. axes: the names of the indices among the finding's values, apart by
-    blanks. values: of an array, and of a function of the indices, what it gives there. where: as of `and_more`.
+    place: each `...` is the next index of the marked place, and of a function of the indices what it gives. axes: the names of
+    the indices among the finding's values, apart by blanks. values: of an array, and of a function of the indices, what it gives
+    there; they are beside `count` and `total`, the places that are marked and all. where: as of `and_more`.
     """
     for index, more in first_of(bad, where):
         steps = iter(index)
-        keys: tuple[Any, ...] = tuple(next(steps) if key is ... else key for key in place)
+        keys: tuple[Any, ...] = tuple(next(steps) if key is ... else _value_at(key, index) for key in place)
         here = {name: _value_at(value, index) for name, value in values.items()}
-        yield rule.at(path, keys, **{**dict(zip(axes.split(), index, strict=False)), "more": more, **here})
+        sizes = {"count": int(bad.sum()), "total": bad.size, "more": more}
+        yield rule.at(path, keys, **{**dict(zip(axes.split(), index, strict=False)), **sizes, **here})
 
 
 def _value_at(value: Any, index: tuple[int, ...]) -> Any:

@@ -157,8 +157,7 @@ def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
         if ours is not None and theirs is not None:
             bad = ours.float32 != theirs.float32
             values = {"array": key, "found": theirs.values, "expected": ours.values, "where": theirs.where}
-            count, place = int(bad.sum()), (key, ...)
-            yield from at_first(rule, apart.path, place, bad, "", "index", count=count, total=bad.size, **values)
+            yield from at_first(rule, apart.path, (key, ...), bad, "", "index", **values)
 
 
 FAMILY = family(globals(), (Need.STATISTICS,), _check_merged, _check_arrays, _check_dimensions, _check_companion)

@@ -64,8 +64,7 @@ _FIXED_SIZES = {ROOT_POSITION: 3, ROOT_VELOCITY: 2, ROOT_YAW: 1, CONTACTS: 2}
 _WIDTH_KEYS = {"state_layout": "input_dim", "output_layout": "output_dim"}
 
 
-def check_layout(view: BundleView) -> Iterator[Finding]:
-    """Yield what is wrong with the two layouts of a bundle."""
+def _check_layout(view: BundleView) -> Iterator[Finding]:
     for key, layout in (("state_layout", view.state), ("output_layout", view.output)):
         declared = view.meta.get(key)
         if isinstance(declared, Mapping):
@@ -77,7 +76,7 @@ def check_layout(view: BundleView) -> Iterator[Finding]:
         yield from _check_across(view, view.state)
 
 
-FAMILY = family(globals(), (Need.BUNDLE,), check_layout)
+FAMILY = family(globals(), (Need.BUNDLE,), _check_layout)
 
 
 def _check_forms(view: BundleView, key: str, declared: Mapping[str, Any]) -> Iterator[Finding]:

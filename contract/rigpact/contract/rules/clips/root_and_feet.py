@@ -14,7 +14,7 @@ from rigpact.contract.rules.bundle.statistics import FASTEST_M_S
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.clip import FEET, ClipView
-from rigpact.contract.rules.wording import and_more, first_of, short
+from rigpact.contract.rules.wording import and_more, at_first, first_of, short
 from rigpact.contract.statistics import FloatArray
 
 POSITION_JUMPS = Rule.of("""RP515 error root-position-jumps
@@ -199,12 +199,11 @@ def _check_evidence(clip: ClipView) -> Iterator[Finding]:
         yield EVIDENCE_ABSENT.at(clip.path, ("Frames", lacking[0]), **values)
 
 
-def _of_feet(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **numbers: Any) -> Iterator[Finding]:
+def _of_feet(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **values: Any) -> Iterator[Finding]:
     """Report the first bad frame and foot, with the values of the arrays at that place."""
-    for (frame, foot), more in first_of(bad, "feet and frames"):
-        values = {name: float(value[frame, foot]) if np.ndim(value) else value for name, value in numbers.items()}
-        place = ("Frames", frame, "FootEvidence", FEET[foot], key)
-        yield rule.at(clip.path, place, frame=frame, foot=FEET[foot], more=more, **values)
+    foot = lambda _, side: FEET[side]  # noqa: E731
+    place = ("Frames", ..., "FootEvidence", foot, key)
+    return at_first(rule, clip.path, place, bad, "feet and frames", "frame", foot=foot, **values)
 
 
 def _check_scores(clip: ClipView) -> Iterator[Finding]:
@@ -245,12 +244,10 @@ def _check_normals(clip: ClipView) -> Iterator[Finding]:
     clip.feet("soft_contact_score")
     normals = clip.feet("ground_normal", 3)
     lengths = np.linalg.norm(need(normals, when=normals.shape[-1] == 3), axis=-1)
-    for (frame, foot), more in first_of((np.abs(lengths - 1) > _UNIT) | (normals[..., 2] <= 0), "feet and frames"):
-        length = float(lengths[frame, foot])
-        what = f"is {length:.3g} long" if abs(length - 1) > _UNIT else "does not point up"
-        values = {"frame": frame, "foot": FEET[foot], "normal": short(normals[frame, foot]), "what": what}
-        place = ("Frames", frame, "FootEvidence", FEET[foot], "ground_normal")
-        yield NORMAL_NOT_UNIT.at(clip.path, place, more=more, **values)
+    is_long, shown = np.abs(lengths - 1) > _UNIT, lambda *place: short(normals[place])
+    what = lambda *place: f"is {lengths[place]:.3g} long" if is_long[place] else "does not point up"  # noqa: E731
+    bad = is_long | (normals[..., 2] <= 0)
+    yield from _of_feet(clip, NORMAL_NOT_UNIT, bad, "ground_normal", normal=shown, what=what)
 
 
 def _check_slide(clip: ClipView) -> Iterator[Finding]:

@@ -25,8 +25,7 @@ NOT_STRICT_JSON = Rule.of("""RP003 warning not-strict-json
     why: UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next""")
 
 
-def check_json_text(document: Document) -> Iterator[Finding]:
-    """Yield what is wrong with the text of any JSON artefact."""
+def _check_json_text(document: Document) -> Iterator[Finding]:
     for pointer in document.file.repeated_keys:
         yield REPEATED_KEY.at(document.path, pointer, key=pointer.rpartition("/")[2])
     if not document.file.standard:
@@ -38,7 +37,7 @@ def check_json_text(document: Document) -> Iterator[Finding]:
             yield NOT_STRICT_JSON.at(document.path)
 
 
-FAMILY = family(globals(), (Need.DOCUMENT,), check_json_text)
+FAMILY = family(globals(), (Need.DOCUMENT,), _check_json_text)
 
 
 def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:

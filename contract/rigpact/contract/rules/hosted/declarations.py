@@ -58,8 +58,7 @@ VECTOR_OPEN = Rule.of("""RP772 warning declared-vector-open
     it""")
 
 
-def check_declaration(files: SystemFiles) -> Iterator[Finding]:
-    """Yield what is wrong with the meaning of a declaration; nothing where its shape is wrong."""
+def _check_declaration(files: SystemFiles) -> Iterator[Finding]:
     document = need(files.document)
     if not has_its_shape(document):
         return
@@ -73,7 +72,7 @@ def check_declaration(files: SystemFiles) -> Iterator[Finding]:
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
 
 
-FAMILY = family(globals(), (Need.DECLARATION,), check_declaration)
+FAMILY = family(globals(), (Need.DECLARATION,), _check_declaration)
 
 
 def _open_words(knob: str) -> str:

@@ -7,17 +7,15 @@ The rules take rows as arrays; they do not read files.
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import RecordedRows, SystemFiles
-from rigpact.contract.rules.wording import first_of, listed
+from rigpact.contract.rules.wording import at_first, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
@@ -79,14 +77,13 @@ _UNIT_RULE: Mapping[FieldKind, Rule] = {
 }
 
 
-def check_recordings(files: SystemFiles) -> Iterator[Finding]:
-    """Yield every finding about each recording and data set, where the contract can be read."""
+def _check_recordings(files: SystemFiles) -> Iterator[Finding]:
     contract = need(files.contract)
     for recording in files.recordings:
         yield from _check_recording(contract, recording)
 
 
-FAMILY = family(globals(), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), check_recordings)
+FAMILY = family(globals(), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), _check_recordings)
 
 
 def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:
@@ -140,20 +137,6 @@ class _Vector:
     rows: FloatArray
     off: FloatArray
 
-    def at_first(
-        self, rule: Rule, bad: NDArray[np.bool_], channel: int | None = None, **values: Any
-    ) -> Iterator[Finding]:
-        """Yield a finding at the first marked row, (T,), or row and channel, (T, n), of `n` that begin at a channel.
-
-        values: those that are functions are asked for row and channel.
-        """
-        for (row, *inner), _ in first_of(bad, ""):
-            place = (channel or 0) + (inner[0] if inner else 0)
-            here = {name: value(row, place) if callable(value) else value for name, value in values.items()}
-            shown = place if channel is None or rule is OUT_OF_RANGE else channel
-            keys = ("stages", self.name, shown)
-            yield rule.at(self.path, keys, vector=self.name, row=row, count=int(bad.sum()), **here)
-
 
 def _check_rows(contract: Contract, recorded: RecordedRows, varied: Collection[str]) -> Iterator[Finding]:
     """Yield every finding about recorded rows; every vector is one of the contract's.
@@ -173,31 +156,28 @@ def _check_rows(contract: Contract, recorded: RecordedRows, varied: Collection[s
 
 
 def _check_finite(vector: _Vector) -> Iterator[Finding]:
-    rows, layout = vector.rows, vector.layout
-    values: dict[str, Any] = {
-        "address": lambda _, channel: layout.address(channel),
-        "value": lambda *place: str(rows[place]),
-    }
-    yield from vector.at_first(NOT_FINITE, ~np.isfinite(rows), **values)
+    rows, place = vector.rows, ("stages", vector.name, lambda _, channel: channel)
+    values = {"address": lambda _, channel: vector.layout.address(channel), "value": lambda *place: str(rows[place])}
+    yield from at_first(NOT_FINITE, vector.path, place, ~np.isfinite(rows), "", "row", vector=vector.name, **values)
 
 
 def _check_field(vector: _Vector, field: Field) -> Iterator[Finding]:
-    values, off, start = vector.rows[:, field.range].astype(np.float64), vector.off[:, field.range], field.start
-    number = lambda row, channel: float(values[row, channel - start])  # noqa: E731
+    values, off = vector.rows[:, field.range].astype(np.float64), vector.off[:, field.range]
+    place, texts = ("stages", vector.name, field.start), {"vector": vector.name, "field": field.name}
     if field.kind in _UNIT_RULE:
         lengths = np.sqrt(np.sum(values**2, axis=1))
-        bad, length = (
-            np.abs(lengths - 1.0) > UNIT_WITHIN + np.linalg.norm(off, axis=1),
-            lambda row, _: float(lengths[row]),
-        )
-        yield from vector.at_first(_UNIT_RULE[field.kind], bad, start, field=field.name, length=length)
+        bad = np.abs(lengths - 1.0) > UNIT_WITHIN + np.linalg.norm(off, axis=1)
+        yield from at_first(_UNIT_RULE[field.kind], vector.path, place, bad, "", "row", length=lengths, **texts)
     elif field.kind is FieldKind.FLAG:
         between = (values != 0.0) & (values != 1.0)
-        yield from vector.at_first(FLAG_IN_BETWEEN, between, start, field=field.name, value=number)
+        yield from at_first(FLAG_IN_BETWEEN, vector.path, place, between, "", "row", value=values, **texts)
     elif field.low is not None or field.high is not None:
         low, high = (-np.inf if field.low is None else field.low), (np.inf if field.high is None else field.high)
-        bad, address = (values + off < low) | (values - off > high), lambda _, channel: vector.layout.address(channel)
-        yield from vector.at_first(OUT_OF_RANGE, bad, start, address=address, value=number, low=low, high=high)
+        bad, here = (values + off < low) | (values - off > high), lambda _, inner: field.start + inner
+        shown = {"address": lambda _, inner: vector.layout.address(field.start + inner), "low": low, "high": high}
+        yield from at_first(
+            OUT_OF_RANGE, vector.path, (*place[:2], here), bad, "", "row", value=values, **shown, **texts
+        )
 
 
 def _check_variety(vector: _Vector) -> Iterator[Finding]:

@@ -63,8 +63,7 @@ CONSTANT_WRONG = Rule.of("""RP711 error system-constant-wrong refused
     why: skeleton, limits and calibration enter every frame; both sides must have the same numbers""")
 
 
-def check_loading(files: SystemFiles) -> Iterator[Finding]:
-    """Yield what is wrong with the meaning of a contract file; nothing where its shape is wrong."""
+def _check_loading(files: SystemFiles) -> Iterator[Finding]:
     document = need(files.document)
     root, system = need(document, when=has_its_shape(document)).data, hosted_system(document)
     if system is None:
@@ -86,7 +85,7 @@ def check_loading(files: SystemFiles) -> Iterator[Finding]:
         yield CONSTANT_WRONG.at(document.path, f"/constants{problem.pointer}", **values)
 
 
-FAMILY = family(globals(), (Need.CONTRACT_FILE,), check_loading)
+FAMILY = family(globals(), (Need.CONTRACT_FILE,), _check_loading)
 
 
 def hosted_system(document: Document) -> System | None:

@@ -93,8 +93,7 @@ _BRANCHING = {"If", "Loop", "Scan"}
 _CAST_TO = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
 
 
-def check_graph(subject: Subject) -> Iterator[Finding]:
-    """Yield why a graph could not be judged, or what is wrong with its operators."""
+def _check_graph(subject: Subject) -> Iterator[Finding]:
     for model in subject.models:
         if model.refusal:
             yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
@@ -106,7 +105,7 @@ def check_graph(subject: Subject) -> Iterator[Finding]:
             yield from (finding for finding in _check_operators_of(model.graph) if finding.rule not in silent)
 
 
-FAMILY = family(globals(), (Need.MODEL,), check_graph)
+FAMILY = family(globals(), (Need.MODEL,), _check_graph)
 
 
 def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:

@@ -15,8 +15,7 @@ OTHER_CONTRACT = Rule.of("""RP770 error model-stamped-for-other-contract
 _HASH_CHARACTERS = 12
 
 
-def check_stamp(subject: Subject) -> Iterator[Finding]:
-    """Yield a finding for each stamped model that belongs to another contract; one without a stamp says nothing."""
+def _check_stamp(subject: Subject) -> Iterator[Finding]:
     expected = _sha256(subject)
     for model in subject.models if expected is not None else ():
         sha256 = str(expected)
@@ -36,4 +35,4 @@ def _sha256(subject: Subject) -> str | None:
     return None if subject.bundle is None else subject.bundle.file.sha256
 
 
-FAMILY = family(globals(), (Need.MODEL, Need.CONTRACT), check_stamp)
+FAMILY = family(globals(), (Need.MODEL, Need.CONTRACT), _check_stamp)

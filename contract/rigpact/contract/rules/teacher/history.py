@@ -83,8 +83,7 @@ def _apart(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(rotation_angle_rad(a @ transposed(b)).mean(axis=-1))
 
 
-def check_history(rows: Rows) -> Iterator[Finding]:
-    """Yield what is wrong with the pose history of a teacher file."""
+def _check_history(rows: Rows) -> Iterator[Finding]:
     frames, poses = rows.history, rows.poses
     need(frames, when=len(frames) == len(poses) >= frames.shape[1] + 2 and frames.shape[2:] == poses.shape[1:])
     step_rad = float(_apart(poses[1:], poses[:-1]).mean())
@@ -94,7 +93,7 @@ def check_history(rows: Rows) -> Iterator[Finding]:
     yield from _check_start(history) if history.share(newest, 0) >= _MOST else _check_order(history, newest)
 
 
-FAMILY = family(globals(), (Need.ROWS, Need.BUNDLE), check_history)
+FAMILY = family(globals(), (Need.ROWS, Need.BUNDLE), _check_history)
 
 
 def _check_order(history: _History, newest: int) -> Iterator[Finding]:

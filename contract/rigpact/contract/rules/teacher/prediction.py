@@ -159,15 +159,14 @@ def is_worse_than_copying(error_deg: float, copied_deg: float) -> bool:
     return error_deg > copied_deg > _STILL_DEG
 
 
-def check_prediction(rows: Rows) -> Iterator[Finding]:
-    """Yield where a prediction's numbers contradict each other, the bundle's statistics or the teacher's rows."""
+def _check_prediction(rows: Rows) -> Iterator[Finding]:
     if rows.file.document.kind is Kind.TEACHER_PREDICTION:
         yield from findings_of((_check_y_raw,), rows)
         misread = list(findings_of((_check_meaning,), rows))
         yield from misread or findings_of((_check_columns, _check_poses), rows)
 
 
-FAMILY = family(globals(), (Need.PREDICTION, Need.BUNDLE), check_prediction)
+FAMILY = family(globals(), (Need.PREDICTION, Need.BUNDLE), _check_prediction)
 
 
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:

@@ -57,8 +57,7 @@ _FEWEST = 8
 """Fewer rows agree in another order by chance, or because the character hardly moves."""
 
 
-def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
-    """Yield where a recorded output contradicts the bundle or the poses beside it, and predictions that are gone."""
+def _check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
     for file in subject.teachers:
         keys = [key for key in _OF_A_PREDICTION if key in file.root]
         if file.document.kind is Kind.TEACHER_BATCH and keys:
@@ -76,7 +75,7 @@ def check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
         yield from findings_of((_check_pair,), output, poses)
 
 
-FAMILY = family(globals(), (Need.ROWS,), check_recorded_outputs)
+FAMILY = family(globals(), (Need.ROWS,), _check_recorded_outputs)
 
 
 def _check_pair(output: Rows, poses: Rows) -> Iterator[Finding]:

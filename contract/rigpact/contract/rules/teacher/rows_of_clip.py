@@ -45,8 +45,7 @@ _CONDITION = 1e-4
 """Four decimals of a direction or a speed."""
 
 
-def check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
-    """Yield where rows are not of the clip that they name."""
+def _check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
     by_name = {clip.path.stem: clip for clip in subject.clips}
     for rows in subject.rows:
         if rows.file.clip_name in by_name:
@@ -54,7 +53,7 @@ def check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
             yield from findings_of(checks, rows, by_name[rows.file.clip_name])
 
 
-FAMILY = family(globals(), (Need.CLIP, Need.ROWS, Need.BUNDLE), check_rows_of_clips)
+FAMILY = family(globals(), (Need.CLIP, Need.ROWS, Need.BUNDLE), _check_rows_of_clips)
 
 
 def _check_count(rows: Rows, clip: ClipView) -> Iterator[Finding]:

@@ -143,15 +143,8 @@ def _check_copies(file: TeacherView) -> Iterator[Finding]:
     for key in AUX_DIMS:
         ours, theirs = file.arrays.get(("aux_inputs", key)), file.arrays.get(("teacher", "aux_inputs", key))
         if ours is not None and theirs is not None and ours.shape == theirs.shape:
-            yield from _count_differing(AUX_COPIES_DIFFER, file, ("aux_inputs", key), ours != theirs, key=key)
-
-
-def _count_differing(
-    rule: Rule, file: TeacherView, path: tuple[str, ...], bad: NDArray[np.bool_], **values: str
-) -> Iterator[Finding]:
-    rows = np.argwhere(bad)[:, 0].tolist()
-    if rows:
-        yield rule.at(file.path, (*path, rows[0]), count=len(rows), total=bad.size, row=rows[0], **values)
+            place = ("aux_inputs", key, ...)
+            yield from at_first(AUX_COPIES_DIFFER, file.path, place, ours != theirs, "", "row", key=key)
 
 
 def _check_clipped(rows: Rows, subject: Subject) -> Iterator[Finding]:
@@ -249,7 +242,7 @@ def _check_same_clip(subject: Subject) -> Iterator[Finding]:
             if file.has(path) and other.has(path) and file.arrays[path].shape == other.arrays[path].shape:
                 apart = np.abs(file.arrays[path] - other.arrays[path]) > _SAME_VALUE
                 values = {"array": ".".join(path), "clip": name, "other": other.path.name}
-                yield from _count_differing(TEACHER_ROWS_DIFFER, file, path, apart, **values)
+                yield from at_first(TEACHER_ROWS_DIFFER, file.path, (*path, ...), apart, "", "row", **values)
 
 
 _OF_A_FILE = (_check_dims, _check_condition, _check_copies)
