@@ -21,9 +21,9 @@ from rigpact.contract.findings import Finding, FindingsReport, Rule, Severity
 from rigpact.contract.rules import ALL_RULES, FAMILIES, MEASURED, RETIRED, check
 from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
 from rigpact.contract.rules.catalogue import refusals
+from rigpact.contract.rules.family import Subject
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.contract.rules.model import canary
-from rigpact.contract.rules.subject import Subject
 
 from ..every_case import every_case
 from . import bundle_cases, clip_cases, model_cases, teacher_cases

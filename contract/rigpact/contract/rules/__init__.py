@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rigpact.contract.rules.catalogue import ALL_RULES, FAMILIES, MEASURED, RETIRED, check, check_bundle
-    from rigpact.contract.rules.subject import Subject
+    from rigpact.contract.rules.family import Subject
 
 __all__ = ["ALL_RULES", "FAMILIES", "MEASURED", "RETIRED", "Subject", "check", "check_bundle"]
 

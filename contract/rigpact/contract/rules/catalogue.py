@@ -41,7 +41,7 @@ from rigpact.contract.rules.bundle import (
 )
 from rigpact.contract.rules.clips import clips, mean_pose, root_and_feet
 from rigpact.contract.rules.clips import rotations as clip_rotations
-from rigpact.contract.rules.family import Family, Texts, given_by
+from rigpact.contract.rules.family import Family, Subject, Texts, given_by
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.files.structure import (
     MISSING_KEY,
@@ -62,7 +62,6 @@ from rigpact.contract.rules.hosted import (
 from rigpact.contract.rules.hosted.system_data import OTHER_SYSTEM
 from rigpact.contract.rules.hosted.system_loading import UNKNOWN_SYSTEM, VECTOR_MISSING
 from rigpact.contract.rules.model import canary, model, model_graph, model_weights, stamp
-from rigpact.contract.rules.subject import Subject
 from rigpact.contract.rules.teacher import (
     across,
     history,

@@ -205,8 +205,8 @@ def _row_of(rows: FloatArray, row: int, count: int) -> FloatArray:
 def _check_signature(signature: ModelSignature, system: System) -> None:
     from rigpact.contract.findings import Severity
     from rigpact.contract.rules.catalogue import findings
+    from rigpact.contract.rules.family import Subject
     from rigpact.contract.rules.hosted import systems
-    from rigpact.contract.rules.subject import Subject
     from rigpact.contract.rules.views.system_files import BoundModel, SystemFiles
 
     bound = Subject(system=SystemFiles(models=(BoundModel(signature, system),)))

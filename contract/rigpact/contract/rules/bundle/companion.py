@@ -9,8 +9,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
-from rigpact.contract.rules.family import Need, family, findings_of
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family, findings_of
 from rigpact.contract.rules.views.bundle import (
     ANGVEL_KEYS,
     POSE_HISTORY,

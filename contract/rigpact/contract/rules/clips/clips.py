@@ -10,7 +10,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
-from rigpact.contract.rules.views.clip import BONE_CHANNELS, FPS_KEYS, ClipView, same_rate
+from rigpact.contract.rules.views.motion import BONE_CHANNELS, FPS_KEYS, ClipView, same_rate
 from rigpact.contract.rules.wording import at_first, first_in, first_of, number_text, short
 from rigpact.contract.statistics import FloatArray
 

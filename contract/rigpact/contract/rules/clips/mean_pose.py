@@ -20,7 +20,7 @@ from rigpact.contract.rotation6d import COLUMN_PAIRS, matrix_to_rot6d, rot6d_to_
 from rigpact.contract.rules.bundle.skeleton import twins
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
-from rigpact.contract.rules.views.clip import ClipView
+from rigpact.contract.rules.views.motion import ClipView
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 

@@ -13,7 +13,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.bundle.statistics import FASTEST_M_S
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import known, member, need
-from rigpact.contract.rules.views.clip import FEET, ClipView
+from rigpact.contract.rules.views.motion import FEET, ClipView
 from rigpact.contract.rules.wording import and_more, at_first, first_of, short
 from rigpact.contract.statistics import FloatArray
 

@@ -19,7 +19,7 @@ from rigpact.contract.rotation6d import rotation_angle_rad, rotation_vector, tra
 from rigpact.contract.rules.clips.root_and_feet import fit_slope, rms, spikes
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
-from rigpact.contract.rules.views.clip import ClipView
+from rigpact.contract.rules.views.motion import ClipView
 from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 

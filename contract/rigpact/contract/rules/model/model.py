@@ -11,8 +11,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, CONDITION_WIDTH, CONTACT
 from rigpact.contract.model.binding import accepted_orders, interchangeable_pairs
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Need, family
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family
 from rigpact.contract.rules.views.bundle import BundleView, history_length, need
 from rigpact.contract.rules.wording import listed
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.edges import clamps
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature
-from rigpact.contract.rules.family import Need, family
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family
 from rigpact.contract.rules.wording import first_in
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 18

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.stamp import STAMP
-from rigpact.contract.rules.family import Need, family
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family
 
 OTHER_CONTRACT = Rule.of("""RP770 error model-stamped-for-other-contract
     the model is stamped for the contract {found}, this one is {expected}

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Need, family
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family
 from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.views.bundle import BundleView, json_to_names, member, need
-from rigpact.contract.rules.views.clip import ClipView, clip_features, scaled_speeds
+from rigpact.contract.rules.views.motion import ClipView, clip_features, scaled_speeds
 from rigpact.contract.rules.wording import at_first, first_unlike, json_value
 from rigpact.contract.statistics import STD_FLOOR
 

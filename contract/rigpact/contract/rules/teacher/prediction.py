@@ -20,7 +20,7 @@ from rigpact.contract.rotation6d import (
 from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.teacher.teacher_rows import not_poses
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
-from rigpact.contract.rules.views.rows import Y_NORM, Y_RAW, Rows
+from rigpact.contract.rules.views.motion import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 

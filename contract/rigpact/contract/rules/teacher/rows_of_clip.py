@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH
-from rigpact.contract.rules.family import Need, family, findings_of
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family, findings_of
 from rigpact.contract.rules.views.bundle import known, member, need
-from rigpact.contract.rules.views.clip import ClipView, clip_features, condition_of
-from rigpact.contract.rules.views.rows import COND, STATE, Rows, lagged
+from rigpact.contract.rules.views.motion import COND, STATE, ClipView, Rows, clip_features, condition_of, lagged
 from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
 

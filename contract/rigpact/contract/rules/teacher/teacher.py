@@ -8,8 +8,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH, Layout, json_to_layout
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, json_to_rate, member, need, to_float32
-from rigpact.contract.rules.views.clip import same_rate
-from rigpact.contract.rules.views.rows import ARRAYS, STATE, TeacherView
+from rigpact.contract.rules.views.motion import ARRAYS, STATE, TeacherView, same_rate
 from rigpact.contract.rules.wording import at_first, first_in
 
 ROW_COUNT_DIFFERS = Rule.of("""RP600 error teacher-row-count-differs

@@ -15,10 +15,9 @@ from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.clips import angle_between_deg, is_one_hot
 from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, Motion, check_motion
-from rigpact.contract.rules.family import Need, family
-from rigpact.contract.rules.subject import Subject
+from rigpact.contract.rules.family import Need, Subject, family
 from rigpact.contract.rules.views.bundle import NamedArray, member, need
-from rigpact.contract.rules.views.rows import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
+from rigpact.contract.rules.views.motion import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
 from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
 
