@@ -7,18 +7,12 @@ from jsonschema import Draft202012Validator
 
 from rigpact.contract.rules.files.structure import load_schema
 
-from ..measuring.scores.engine.defects import DEFECTS, FEW
+from ..measuring.scores.engine.defects import DEFECTS, FRAMES, FREE_RUNS, NUMBERS
 from ..measuring.scores.engine.engine_side import Files
-from ..measuring.scores.planted import FREE, TEACHER, judged
+from ..measuring.scores.grading import grade
 from .conftest import explained
 
-FREE_FRAMES = 90
-
-
-def answer_to(engine, folder, planted):
-    """Plant one mistake and judge the answer."""
-    frames = planted.frames or (FREE_FRAMES if planted.mode == FREE else engine.clip_frames - 1)
-    return judged(planted, explained(engine, folder, planted.mode, frames, planted.number))
+FREE, TEACHER, FREE_FRAMES = "free", "teacher", 90
 
 
 @pytest.mark.sampled(2)
@@ -45,19 +39,19 @@ def test_an_engine_without_history_statistics_resets_its_history_in_a_free_run(e
         assert next(stage for stage in found.stages if stage.stage == "pose_hist_raw").ok
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.sampled(18)
+@pytest.mark.parametrize("name", DEFECTS)
 def test_a_mistake_of_an_engine_is_named(engine, tmp_path, name):
     """ "It differs in next6d" sends a team searching for a day; "read one bone too late" is a line of code."""
-    planted = next(each for each in DEFECTS if each.name == name)
-    answer = answer_to(engine, tmp_path, planted)
-    assert answer.word == "named", answer.said
+    mode = FREE if name in FREE_RUNS else TEACHER
+    frames = FRAMES.get(name, FREE_FRAMES if mode == FREE else engine.clip_frames - 1)
+    found = grade(explained(engine, tmp_path, mode, frames, NUMBERS[name]).to_json(), DEFECTS[name])
+    assert found.word == ("precise" if DEFECTS[name].parts[0] else "located"), found
 
 
 def test_the_command_prints_a_relation_apart_from_conventions(engine, tmp_path, command):
     """A relation is not a convention: nobody can `--set` it."""
-    late = next(each.number for each in DEFECTS if each.name == "published_late")
-    recording = engine.run(tmp_path / "late.trace.jsonl", TEACHER, 20, late)
+    recording = engine.run(tmp_path / "late.trace.jsonl", TEACHER, 20, NUMBERS["published_late"])
     files = engine.files
     words = ["explain", recording, "--contract", files.bundle, "--companion", files.companion, "--clip", files.clip]
     words += ["--onnx", files.model]

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from ..measuring.scores.engine.engine_side import Files
-from ..measuring.scores.planted import TEACHER
 from .conftest import answer_about
 
 
@@ -44,7 +43,7 @@ FILES = {
 @pytest.mark.parametrize("what", [*SLIPS, *FILES])
 def test_what_is_no_convention_is_named(game, tmp_path, what):
     """A wrong file or a slip of the recorder used to be answered by relations of every stage."""
-    recording = game.run(tmp_path / "run.trace.jsonl", TEACHER, game.clip_frames - 1)
+    recording = game.run(tmp_path / "run.trace.jsonl", "teacher", game.clip_frames - 1)
     change, words = SLIPS.get(what) or (lambda rows: rows, FILES[what][1])
     header, *rows = map(json.loads, recording.read_text(encoding="utf-8").splitlines())
     kept = [row | {"frame": place} for place, row in enumerate(change(rows))]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import onnx
 
-from ..measuring.scores.declared.robot_demo import FOLDER, MISTAKE, POLICY, recorded, table
+from ..measuring.scores.declared.robot_demo import FOLDER, POLICY, recorded, table
 
 CAUSE = "With motor_targets.order = as_given the error of motor_targets falls from "
 
@@ -17,7 +17,7 @@ def numbers(text):
 
 def test_the_robots_files_are_those_of_the_second_runtime(tmp_path):
     """A recording that rigpact made itself would only show that rigpact agrees with itself."""
-    names, rows = numbers(table(recorded(MISTAKE)))
+    names, rows = numbers(table(recorded(by_position=True)))
     kept_names, kept = numbers((FOLDER / "run.csv").read_text(encoding="utf-8"))
     assert names == kept_names
     np.testing.assert_allclose(rows, kept, rtol=1e-5, atol=1e-5)  # another BLAS
@@ -39,7 +39,7 @@ def test_the_robots_mistake_is_named_and_its_mended_runtime_agrees(command, tmp_
     assert command("check", folder / "contract.toml", folder / "run.csv", folder / "policy.onnx").status == 0
     asked = ("explain", folder / "run.csv", "--contract", folder / "contract.toml")
     assert CAUSE in command(*asked).out
-    (folder / "run.csv").write_text(table(recorded({})), encoding="utf-8")
+    (folder / "run.csv").write_text(table(recorded(by_position=False)), encoding="utf-8")
     assert command(*asked).status == 0
     assert command("demo", "robot", "--into", folder).status == 2
 

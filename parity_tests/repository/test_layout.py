@@ -171,7 +171,7 @@ def test_tox_tests_the_wheel() -> None:
     tox = configparser.ConfigParser()
     tox.read(CHECKOUT / "tox.ini", encoding="utf-8")
     assert tox["testenv"]["package"] == "wheel"
-    for name in ("testenv", "testenv:quick", "testenv:nightly", "testenv:bench"):
+    for name in ("testenv", "testenv:quick", "testenv:nightly"):
         assert "-o pythonpath=fixtures/training " in tox[name]["commands"]
     assert {"testenv:type", "testenv:lint"} <= set(tox.sections())
 

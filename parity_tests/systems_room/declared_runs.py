@@ -1,6 +1,7 @@
 """The hosted systems in tests: their committed files, stages that are run, recorded wrongly, recomputed, explained."""
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,12 @@ class Scene:
                 rows = stages_from(self.contract.with_conventions(changes), known, self.network)[stage.name]
                 known[stage.name] = spoil(rows) if spoil and stage.name == at else rows
         return known
+
+    def under(self, changes: Mapping[str, str]) -> "Scene":
+        """The system under other conventions."""
+        other = copy(self)
+        other.contract = self.contract.with_conventions(changes)
+        return other
 
     def explained(self, rows: Rows, *, with_pairs: bool = False) -> Diagnosis:
         """The output of `rigpact explain` for a recording, with the model."""

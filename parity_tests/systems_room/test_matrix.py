@@ -3,10 +3,10 @@
 Mistakes are other conventions, alone and in pairs, and those of the published programs, written again without rigpact.
 """
 
+from collections.abc import Callable
 from functools import cache
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -16,20 +16,13 @@ from onnx import numpy_helper
 from rigpact.contract.conventions import CodeHint
 from rigpact.reference_runtime.graph.bounds import distance
 from rigpact.reference_runtime.vocabulary.network import without_positions
-from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
 from ..every_case import every_case
-from ..measuring.scores.planted import Planted, judged
-from ..measuring.scores.upstream import (
-    blender_ik,
-    imu_pose,
-    imu_pose_defects,
-    neurarig,
-    neurarig_loop,
-    rig_inversion,
-)  # fmt: skip
+from ..measuring.scores.grading import grade
+from ..measuring.scores.upstream import blender_ik_side, imu_pose_side, neurarig_loop, rig_inversion_side
+from ..measuring.scores.upstream.mistakes import MISTAKES
 from . import test_rig_inversion
-from .declared_runs import BUNDLES, SYSTEMS, Spoil, alternatives, bound_of, recomputed, scene
+from .declared_runs import BUNDLES, SYSTEMS, Rows, Spoil, alternatives, bound_of, recomputed, scene
 
 SINGLES = {name: alternatives(scene(name).contract.system) for name in SYSTEMS}
 FIRST = [(name, *next(values)) for name in SYSTEMS for _, values in groupby(SINGLES[name], key=lambda each: each[0])]
@@ -144,10 +137,6 @@ def test_a_stage_is_judged_from_what_was_recorded_and_not_without_its_inputs() -
 
 # ---- the published programs, written again
 
-MISTAKES: dict[str, tuple[Planted, ...]] = {
-    "neurarig": tuple(neurarig.DEFECTS), "blender_ik": tuple(blender_ik.MISTAKES),
-    "rig_inversion": tuple(rig_inversion.MISTAKES), "imu_pose": tuple(imu_pose_defects.DEFECTS),
-}  # fmt: skip
 EACH_RUN = {
     "neurarig": (
         "target_not_moved", "hits_swapped", "normalised_together", "reply_smoothed", "knee_by_calf", "squared_distance",
@@ -160,34 +149,32 @@ EACH_RUN = {
 ONLY_LOCATED = {"wide_limits", "own_offset"}
 """Mistakes that have a name, and are not given it."""
 PLANTED = [
-    pytest.param(name, planted, marks=[] if planted.name in EACH_RUN[name] else [pytest.mark.nightly])
-    for name, mistakes in MISTAKES.items() for planted in mistakes
+    pytest.param(name, mistake, marks=[] if mistake in EACH_RUN[name] else [pytest.mark.nightly])
+    for name, mistakes in MISTAKES.items() for mistake in mistakes
 ]  # fmt: skip
 
 
 @cache
-def program(name: str) -> Any:
-    """A published program with its committed files."""
-    made = {
-        "blender_ik": blender_ik.scene,
-        "rig_inversion": rig_inversion.scene,
-        "imu_pose": imu_pose.Upstream.committed,
-    }
-    return made[name]()
-
-
-def said_of(name: str, mistake: str = "") -> Diagnosis:
-    """What `explain` says of a published program, with a mistake or as it is."""
-    if name == "neurarig":
-        return neurarig.explained((mistake,) if mistake else ())
-    found: Diagnosis = program(name).explained(mistake)
-    return found
+def program(name: str) -> Callable[..., Rows]:
+    """A published program on its committed files: from a mistake, or none, to what it records."""
+    of, model = scene(name), BUNDLES / name / "model.onnx"
+    clip = {stage: np.asarray(rows) for stage, rows in of.given.items()}
+    if name == "blender_ik":
+        return blender_ik_side.Upstream(BUNDLES / name / f"{name}.json", model, clip).record
+    if name == "rig_inversion":
+        weights = rig_inversion_side.encoder_weights(model)
+        return rig_inversion_side.Upstream(weights, clip["mesh"].reshape(-1, 8, 3)).record
+    if name == "imu_pose":
+        weights, temperature = imu_pose_side.weights_of(model), of.contract.constants["temperature"]
+        return lambda mistake="", imu=clip["imu"]: imu_pose_side.recorded(weights, imu, temperature, mistake)
+    network, poses = neurarig_loop.Network(model), clip["engine_pose"][:120]
+    return lambda *mistakes: neurarig_loop.recorded(poses, network, mistakes)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_a_published_program_agrees_in_every_stage(name: str) -> None:
     """A tool that alarms on the upstream itself is not tried twice."""
-    found, graph = said_of(name), scene(name).contract.system.graph
+    found, graph = scene(name).explained(program(name)(), with_pairs=True), scene(name).contract.system.graph
     assert found.verdict == "agrees"
     assert {each.stage for each in found.stages if each.ok} == set(graph.names) - {*graph.given} - {"engine_pose_next"}
 
@@ -200,8 +187,8 @@ NOT_PUBLISHED = {
 }  # fmt: skip
 """Readings that test_blender_ik.py and test_rig_inversion.py judge."""
 PUBLISHED = [
-    (name, planted.name, *truth.convention.split("="))
-    for name in BY_FORMULA for planted in MISTAKES[name] for truth in planted.truths if truth.convention
+    (name, mistake, *way.split("="))
+    for name in BY_FORMULA for mistake, truth in MISTAKES[name].items() for way in truth.parts[0] if isinstance(way, str)
 ]  # fmt: skip
 
 
@@ -210,7 +197,7 @@ def test_a_reading_is_what_the_published_program_computes_with_the_mistake(
     name: str, mistake: str, knob: str, value: str
 ) -> None:
     """A formula on a page that has a slip would explain an engine with the same slip."""
-    contract, rows = program(name).contract.with_conventions({knob: value}), program(name).upstream.record(mistake)
+    contract, rows = scene(name).contract.with_conventions({knob: value}), program(name)(mistake)
     stages = contract.system.graph.stages_of(knob)
     assert stages
     for stage in stages:
@@ -229,36 +216,38 @@ def test_every_reading_of_a_formula_is_judged(name: str) -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("name", "planted"), PLANTED)
+@pytest.mark.parametrize(("name", "mistake"), PLANTED)
 def test_a_mistake_of_a_published_program_is_named_or_where_its_own_code_alone_tells_it_located(
-    name: str, planted: Planted
+    name: str, mistake: str
 ) -> None:
     """ "It differs in context" sends a team searching for a day; "the feet are swapped" is a line of code."""
-    answer = judged(planted, said_of(name, planted.name))
-    can_be_named = planted.truths and planted.name not in ONLY_LOCATED
-    assert (answer.word, answer.untrue) == ("named" if can_be_named else "located", ()), answer.said
-    assert answer.first in planted.stages
+    truth, found = MISTAKES[name][mistake], scene(name).explained(program(name)(mistake), with_pairs=True)
+    said = grade(found.to_json(), truth)
+    can_be_named = truth.parts[0] and mistake not in ONLY_LOCATED
+    assert (said.word, said.others) == ("precise" if can_be_named else "vague" if truth.also else "located", ())
+    assert found.first_divergence is not None
+    assert found.first_divergence.stage in truth.stages
+
+
+AS_PUBLISHED = {
+    "input_scale": "none", "normalisation": "none", "quaternion_sign": "as_it_comes", "leg_lengths": "rounded",
+}  # fmt: skip
 
 
 def test_the_public_server_of_neurarig_agrees_under_its_own_conventions_and_its_differences_are_named() -> None:
     """Four differences at three stages at once: an engineer needs each of them."""
-    assert {*neurarig.honest_verdicts().values()} == {"agrees"}
-    said = {
-        name: value
-        for cause in neurarig.explained(neurarig_loop.AS_PUBLISHED).causes
-        for name, value in cause.changes.items()
-    }
-    assert said == {
-        "input_scale": "none", "normalisation": "none", "quaternion_sign": "as_it_comes", "leg_lengths": "rounded",
-    }  # fmt: skip
+    of, rows = scene("neurarig"), program("neurarig")(*neurarig_loop.AS_PUBLISHED)
+    found = of.explained(rows, with_pairs=True)
+    assert {name: value for cause in found.causes for name, value in cause.changes.items()} == AS_PUBLISHED
+    assert of.under(AS_PUBLISHED).explained(rows).verdict == "agrees"
 
 
 def test_a_sensor_that_lies_still_is_not_explained_by_the_statistics_of_its_window() -> None:
     """Its deviation is nothing, so a tolerance divided by it would accept any number."""
-    of, lying = program("imu_pose"), np.tile(np.float32([0, 0, 9.81, 0, 0, 0]), (100, 1))
-    still = imu_pose.Upstream(of.contract, of.network, of.weights, lying)
-    assert still.explained().verdict == "agrees"
-    assert still.explained("gravity_added").causes[0].changes == {"gravity": "added"}
+    of, lying = scene("imu_pose"), np.tile(np.float32([0, 0, 9.81, 0, 0, 0]), (100, 1))
+    still = [of.explained(program("imu_pose")(mistake, lying), with_pairs=True) for mistake in ("", "gravity_added")]
+    assert [[dict(each.changes) for each in found.causes] for found in still] == [[], [{"gravity": "added"}]]
+    assert still[0].verdict == "agrees"
 
 
 def test_a_model_without_a_table_of_positions_is_not_rewritten(tmp_path: Path) -> None:

@@ -16,60 +16,45 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
-from ..sections import replaced
+from ..frame import Score, table
 from .execution import Count, drawn_files, fuzzed
 from .readers import all_readers
 
 MEMORY_BYTES = 6 << 30
 """Of addresses, of which onnxruntime reserves about one gigabyte: what asks for more is a crash."""
 SUMS = ("executions", "typed", "passed", "crashes", "hangs")
-HEAD = (
-    "| reader | seed | executions | typed errors | read | crashes | hangs | slowest | peak memory |\n"
-    + 9 * "|---"
-    + "|\n"
-)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Fuzz, print the table, and write it into a page if one is given."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page", nargs="?", type=Path)
-    parser.add_argument("--executions", type=int, default=200, help="files for each reader")
-    parser.add_argument("--total", type=int, help="files of all readers together; quick readers get more of them")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--reader", action="append")
-    parser.add_argument("--keep", type=Path)
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    asked = parser.parse_args(words)
-    if asked.child is not None:
-        return _child(asked)
-    counts = list(_counted(asked))
+def _tables(seed: int, counts: Sequence[Count]) -> Iterator[str]:
     largest = {name: max(getattr(each, name) for each in counts) for name in ("peak_mb", "slowest_s")}
     total = Count("**all**", *(sum(getattr(each, name) for each in counts) for name in SUMS), **largest)
-    table = HEAD + "".join(_row(count, asked.seed) for count in (*counts, total))
-    if asked.page:
-        asked.page.write_text(replaced(asked.page.read_text(encoding="utf-8"), "fuzz", table), encoding="utf-8")
-    else:
-        sys.stdout.write(table)
-    for count in counts:
-        for place, times in sorted(count.places.items(), key=lambda each: -each[1]):
-            sys.stdout.write(f"{count.reader}: {times} x {place}\n")
-    return int(any(count.crashes or count.hangs for count in counts))
+    columns = ("reader", "seed", "executions", "typed errors", "read", "crashes", "hangs", "slowest", "peak memory")
+    numbers = lambda each: (f"{getattr(each, name):,}" for name in SUMS)  # noqa: E731
+    rows = (
+        (each.reader, seed, *numbers(each), f"{each.slowest_s:.2f} s", f"{each.peak_mb} MB")
+        for each in (*counts, total)
+    )
+    return table(columns, rows, 9 * "|---" + "|")
 
 
-def _row(count: Count, seed: int) -> str:
-    numbers = " | ".join(f"{getattr(count, name):,}" for name in SUMS)
-    return f"| {count.reader} | {seed} | {numbers} | {count.slowest_s:.2f} s | {count.peak_mb} MB |\n"
+def _line(count: Count) -> str:
+    places = sorted(count.places.items(), key=lambda each: -each[1])
+    head = f"{count.reader}: {count.executions} files, {count.crashes} crashes, {count.hangs} hangs"
+    return "\n".join((head, *(f"{count.reader}: {times} x {place}" for place, times in places)))
+
+
+def _missed(counts: Sequence[Count]) -> list[str]:
+    return [f"{each.reader} crashes or hangs" for each in counts if each.crashes or each.hangs]
 
 
 def _counted(asked: argparse.Namespace) -> Iterator[Count]:
     """Each reader in a process of its own. A process that dies is one crash more than it could tell."""
     with drawn_files() as folder:
-        paces = {
-            each.name: each.pace for each in all_readers(Path(folder)) if each.name in (asked.reader or [each.name])
-        }
+        wanted = asked.reader or [each.name for each in all_readers(Path(folder))]
+        paces = {each.name: each.pace for each in all_readers(Path(folder)) if each.name in wanted}
     if asked.keep:
         asked.keep.mkdir(parents=True, exist_ok=True)
     for name, pace in paces.items():
@@ -78,9 +63,7 @@ def _counted(asked: argparse.Namespace) -> Iterator[Count]:
         command = [sys.executable, "-m", __spec__.name, "--child", str(files), *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         died = Count(name, crashes=1, places={f"the process died ({done.returncode}): {done.stderr[-600:]}": 1})
-        count = died if done.returncode else Count(**json.loads(done.stdout.splitlines()[-1]))
-        sys.stderr.write(f"{name}: {count.executions} files, {count.crashes} crashes, {count.hangs} hangs\n")
-        yield count
+        yield died if done.returncode else Count(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def _child(asked: argparse.Namespace) -> int:
@@ -90,6 +73,21 @@ def _child(asked: argparse.Namespace) -> int:
         count = fuzzed(reader, Path(folder), asked.seed, range(asked.child), asked.keep)
     sys.stdout.write(json.dumps(asdict(count)) + "\n")
     return 0
+
+
+def main() -> int:
+    """Fuzz, print the table, and write it into a page if one is given."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--executions", type=int, default=200, help="files for each reader")
+    parser.add_argument("--total", type=int, help="files of all readers together; quick readers get more of them")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--reader", action="append")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    asked, _ = parser.parse_known_args()
+    if asked.child is not None:
+        return _child(asked)
+    return Score("fuzz", _counted, _line, partial(_tables, asked.seed), _missed).main(parser)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reports.describing.shown import rule_section
 
-from ..sections import replaced
+from ..frame import replaced
 from .operations_page import operations
 
 CHECKOUT = Path(__file__).resolve().parents[3]

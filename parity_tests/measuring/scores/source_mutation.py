@@ -1,7 +1,7 @@
 """A section of docs/evidence.md: how many small changes of rigpact's own source its tests notice.
 
-`python -m parity_tests.measuring.scores.source_mutation [--sample N] [--seed S] [--minutes M] [MODULE…] [PAGE]` draws N mutants,
-as many of each module of the product (all mutants without `--sample`), runs the module's tests on each (tests_of_modules.txt),
+`python -m parity_tests.measuring.scores.source_mutation [--sample N] [--seed S] [--minutes M] [--only MODULE] [PAGE]` draws N
+mutants, as many of each module of the product (all without `--sample`), runs the module's tests on each (tests_of_modules.txt),
 in the order in which they were drawn and until the minutes are over, and prints what became of them, or writes it into the page.
 Run it in the root of a checkout. Each mutant runs in a process of its own, in which an import hook puts it in the module's
 place: no file is changed.
@@ -20,16 +20,17 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Literal
 
 from ...tests_of_modules import ROOT, ROOTS, module_name, tests_of_modules
-from ..sections import replaced
+from ..frame import Score
 from .source_mutants import SourceMutant, mutants_of, mutated
 
 PROCESSOR_S, WAITING = 120, 8
@@ -137,19 +138,16 @@ def judge(mutant: SourceMutant, tests: Sequence[str]) -> Outcome:
     return "survived" if passes([f"parity_tests/{name}" for name in tests], (path, code)) else "killed"
 
 
-def judge_all(drawn: Sequence[SourceMutant], tests: Mapping[str, Sequence[str]], minutes: float) -> list[Judged]:
+def judge_all(drawn: Sequence[SourceMutant], tests: Mapping[str, Sequence[str]], minutes: float) -> Iterator[Judged]:
     """Judge the mutants in their order, one on each processor, until the minutes are over."""
     end = time.monotonic() + 60.0 * minutes
 
     def judged(mutant: SourceMutant) -> list[Judged]:
-        if time.monotonic() > end:
-            return []
-        found = Judged(mutant, judge(mutant, tests[mutant.path]))
-        sys.stderr.write(f"{found.outcome} {mutant.place} {mutant.change}\n")
-        return [found]
+        return [] if time.monotonic() > end else [Judged(mutant, judge(mutant, tests[mutant.path]))]
 
     with ThreadPoolExecutor(os.cpu_count()) as side_by_side:
-        return [each for found in side_by_side.map(judged, drawn) for each in found]
+        for found in side_by_side.map(judged, drawn):
+            yield from found
 
 
 def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[list[SourceMutant], int]:
@@ -162,47 +160,46 @@ def drawn_mutants(paths: Sequence[str], sample: int | None, seed: int) -> tuple[
     return in_turn[:sample], len(in_turn)
 
 
-def tables(run: Sequence[Judged], total: int) -> str:
+def tables(total: int, run: Sequence[Judged]) -> Iterator[str]:
     """Its section of docs/evidence.md."""
     judged = sorted(run, key=lambda each: (each.mutant.path, each.mutant.index))
     killed, tried = sum(each.outcome == "killed" for each in judged), len(judged)
-    share, modules = f"{killed / tried:.1%}" if tried else "none", len({each.mutant.path for each in judged})
-    head = f"**Killed {killed} of {tried} mutants ({share}). They are drawn of {total} of {modules} modules.**\n"
+    low, high = wilson(killed, tried)
+    yield f"**Killed {killed} of {tried} mutants ({killed / max(tried, 1):.1%}; 95 % interval {low:.0%} to {high:.0%}).**"
+    yield f"They are drawn of {total}, of {len({each.mutant.path for each in judged})} modules.\n\n### Survivors\n"
     survivors = (each.mutant for each in judged if each.outcome == "survived")
-    rows = (f"- {each.place}{f', {each.scope}' * bool(each.scope)}: {each.change}" for each in survivors)
-    return "\n".join((head, "### Survivors\n", *rows)) + "\n"
+    yield from (f"- {each.place}{f', {each.scope}' * bool(each.scope)}: {each.change}" for each in survivors)
 
 
-def main(words: Sequence[str]) -> None:
+def wilson(count: int, of: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's interval of a share that was seen `count` times in `of`."""
+    of = max(of, 1)
+    middle, reach = count + z * z / 2, z * math.sqrt(count * (of - count) / of + z * z / 4)
+    return (middle - reach) / (of + z * z), (middle + reach) / (of + z * z)
+
+
+def main() -> int:
     """Run what was asked for, and print or write the page."""
-    parser = argparse.ArgumentParser(prog="python -m parity_tests.measuring.scores.source_mutation")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, help="how many mutants are drawn; all if left out")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
     parser.add_argument("--minutes", type=float, default=math.inf, help="when to stop; never if left out")
-    parser.add_argument("names", nargs="*", help="modules, as the end of a path; a page that ends in .md")
-    asked = parser.parse_args(words)
-    pages = [name for name in asked.names if name.endswith(".md")]
-    wanted = [name for name in asked.names if not name.endswith(".md")]
+    parser.add_argument("--only", default="", metavar="MODULE", help="of one module, said by the end of its path")
+    asked, _ = parser.parse_known_args()
     tests = tests_of_modules()
-    paths = [path for path in tests if not wanted or any(path.endswith(name) for name in wanted)]
-    if not paths:
-        parser.error(f"no module ends in {' or '.join(wanted)}")
+    drawn, total = drawn_mutants([path for path in tests if path.endswith(asked.only)], asked.sample, asked.seed)
     for name in PRELOADED:
         importlib.import_module(name)
-    drawn, total = drawn_mutants(paths, asked.sample, asked.seed)
-    if not passes(
-        sorted({f"parity_tests/{name}" for mutant in drawn for name in tests[mutant.path]}), processor_s=3600
-    ):
-        raise SystemExit("the tests do not pass without a mutant")
-    text = tables(judge_all(drawn, tests, asked.minutes), total)
-    if not pages:
-        sys.stdout.write(text)
-        return
-    from rigpact.contract.files import write_bytes  # only now: no mutant may find rigpact imported
 
-    page = Path(pages[0])
-    write_bytes(page, replaced(page.read_text(encoding="utf-8"), "source mutation", text).encode("utf-8"))
+    def ask(given: argparse.Namespace) -> Iterator[Judged]:
+        every = sorted({f"parity_tests/{name}" for mutant in drawn for name in tests[mutant.path]})
+        if not passes(every, processor_s=3600):
+            raise SystemExit("the tests do not pass without a mutant")
+        return judge_all(drawn, tests, given.minutes)
+
+    line = lambda each: f"{each.outcome} {each.mutant.place} {each.mutant.change}"  # noqa: E731
+    return Score("source mutation", ask, line, partial(tables, total)).main(parser)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from .plain import AS_WRITTEN, Array, DrawnNetwork, F, Maths, conjugate, near_orders
+from .plain import AS_WRITTEN, Array, DrawnNetwork, F, Maths, conjugate
 
 BONES, SAMPLE, NOW, FPS = 27, 13, 6, 60.0
 GATING = DrawnNetwork((19,), 8, seed=1, gain=2.0, is_softmax=True)
@@ -33,16 +32,12 @@ def drawn_trajectory(frames: int, seed: int) -> Array:
     return np.sin(rng.uniform(0.5, 3.0, 156) * time + rng.uniform(0.0, 6.0, 156)).astype(F)
 
 
-def run(
-    statistics: Statistics, trajectory: Array, mistakes: Mapping[str, str], maths: Maths = AS_WRITTEN, seed: int = 0
-) -> dict[str, Array]:
+def run(statistics: Statistics, trajectory: Array, maths: Maths = AS_WRITTEN, seed: int = 0) -> dict[str, Array]:
     """Run free from drawn bones and a tilted root that stood still."""
     bones = np.random.default_rng(seed + 7).normal(0.0, 0.5, (BONES, 12)).astype(F)
     position, rotation = np.zeros(3, F), np.array([0.8, 0.36, -0.48, 0.0], F)
     step, turn = np.zeros(3, F), np.array([1.0, 0.0, 0.0, 0.0], F)
     input_std, output_std = maths.real(statistics.input_std), maths.real(statistics.output_std)
-    input_std = np.sqrt(input_std) if mistakes.get("input_normalised.std") == "root" else input_std
-    output_std = np.ones_like(output_std) if mistakes.get("output.std") == "none" else output_std
     rows: dict[str, list[Array]] = {}
     for now in trajectory:
         joined = np.concatenate([now, bones.reshape(-1)]).astype(F)
@@ -50,9 +45,8 @@ def run(
         experts = GATING(scaled[SEEN][None], maths=maths)[0]
         answer = MOTION(scaled[None], experts[None], maths=maths)[0]
         output = maths.total((maths.real(answer), output_std), (maths.real(statistics.output_mean), 1.0))
-        stacked = _pose(output[36:360].reshape(BONES, 4, 3), maths.real(bones[:, :3]), step, turn, mistakes, maths)
-        factor = 1.0 if mistakes.get("root_step.scale") == "none" else 1 / FPS
-        step = maths.real(output[360:]) * maths.real((factor, float(factor == 1.0), factor))
+        stacked = _pose(output[36:360].reshape(BONES, 4, 3), maths.real(bones[:, :3]), step, turn, maths)
+        step = maths.real(output[360:]) * maths.real((1 / FPS, 0, 1 / FPS))
         angle = maths.real(output[360:]) * maths.real((0, 1 / FPS, 0))
         turn = _quaternion(maths.real(np.pi / 180.0) * angle, maths)
         position = maths.rotate(maths.real(rotation), maths.real(step)) + maths.real(position)
@@ -69,19 +63,12 @@ def run(
     return {name: np.stack(values) for name, values in rows.items()}
 
 
-def _pose(answered: Array, before: Array, step: Array, turn: Array, mistakes: Mapping[str, str], maths: Maths) -> Array:
+def _pose(answered: Array, before: Array, step: Array, turn: Array, maths: Maths) -> Array:
     """The bones: positions that are half answered and half moved, forward, up and velocity, bone by bone."""
     position, forward, up, velocity = np.moveaxis(answered, 1, 0)
-    if mistakes.get("positions_now.direction") == "out_of_frame_not_turned":
-        seen = before + maths.real(step)
-    else:
-        seen = maths.rotate(conjugate(maths.real(turn)), before - maths.real(step))
+    seen = maths.rotate(conjugate(maths.real(turn)), before - maths.real(step))
     moved = maths.total((seen, 1.0), (velocity, 1 / FPS))
-    blocks = {
-        "blended": maths.total((moved, 0.5), (position, 0.5)), "forward": forward,
-        "up": up[::-1] if mistakes.get("up.order") else up, "velocity": velocity,
-    }  # fmt: skip
-    return np.stack([blocks[name] for name in near_orders(list(blocks), mistakes.get("bones.order"))], axis=1)
+    return np.stack([maths.total((moved, 0.5), (position, 0.5)), forward, up, velocity], axis=1)
 
 
 def _quaternion(vector: Array, maths: Maths) -> Array:

@@ -6,21 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .plain import (
-    AS_WRITTEN,
-    Array,
-    F,
-    Maths,
-    conjugate,
-    drawn_turns,
-    matrix_to_quaternion,
-    near_orders,
-    to_matrix,
-    w_last,
-    w_last_taken_first,
-)  # fmt: skip
+from .plain import AS_WRITTEN, Array, F, Maths, conjugate, drawn_turns, matrix_to_quaternion, to_matrix
 
-LEAVES = {"reversed": [4, 3, 2, 1, 0], "swapped_sides": [1, 0, 3, 2, 4]}
 PELVIS = 5
 
 
@@ -32,29 +19,23 @@ def drawn_sensors(frames: int, seed: int) -> dict[str, Array]:
     return {"orientations": to_matrix(turns).reshape(frames, 54).astype(F), "accelerations": accelerations.astype(F)}
 
 
-def run(sensors: Mapping[str, Array], mistakes: Mapping[str, str], maths: Maths = AS_WRITTEN) -> dict[str, Array]:
+def run(sensors: Mapping[str, Array], maths: Maths = AS_WRITTEN) -> dict[str, Array]:
     """The 72 numbers of every frame."""
     rows = []
     for orientations, accelerations in zip(sensors["orientations"], sensors["accelerations"], strict=True):
         matrices = maths.real(orientations).reshape(6, 3, 3)
         quaternions = np.stack([matrix_to_quaternion(matrix) for matrix in matrices])
-        quaternions = w_last(quaternions) if mistakes.get("rotations.writes") else quaternions
         root, leaves = quaternions[PELVIS], quaternions[:PELVIS]
-        leaves = (
-            w_last_taken_first(leaves) if mistakes.get("leaf_rotations_in_root.second_quaternion_order") else leaves
+        parts = (
+            _accelerations(maths.real(accelerations).reshape(6, 3), root, maths),
+            to_matrix(maths.product(conjugate(root), leaves)),
+            orientations[9 * PELVIS :],
         )
-        parts = {
-            "acceleration": _accelerations(maths.real(accelerations).reshape(6, 3), root, mistakes, maths),
-            "leaf_orientation": to_matrix(maths.product(conjugate(root), leaves)),
-            "root_orientation": orientations[9 * PELVIS :],
-        }
-        order = near_orders(list(parts), mistakes.get("network_input.order"))
-        rows.append(np.concatenate([parts[name].reshape(-1) for name in order]).astype(F))
+        rows.append(np.concatenate([part.reshape(-1) for part in parts]).astype(F))
     return {**sensors, "network_input": np.stack(rows)}
 
 
-def _accelerations(sensed: Array, root: Array, mistakes: Mapping[str, str], maths: Maths) -> Array:
-    pelvis, leaves = sensed[PELVIS], sensed[LEAVES.get(mistakes.get("leaf_accelerations.order", ""), slice(0, 5))]
+def _accelerations(sensed: Array, root: Array, maths: Maths) -> Array:
+    pelvis, leaves = sensed[PELVIS], sensed[:PELVIS]
     seen = maths.rotate(conjugate(root), leaves - pelvis)
-    divisor = 1.0 / 30.0 if mistakes.get("acceleration.scale") == "inverse" else 30.0
-    return np.concatenate([seen, maths.rotate(conjugate(root), pelvis)[None]]) / maths.real(divisor)
+    return np.concatenate([seen, maths.rotate(conjugate(root), pelvis)[None]]) / maths.real(30.0)

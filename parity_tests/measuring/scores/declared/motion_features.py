@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .plain import AS_WRITTEN, Array, F, Maths, conjugate, drawn_turns, near_orders, to_matrix, w_last_taken_first
+from .plain import AS_WRITTEN, Array, F, Maths, conjugate, drawn_turns, to_matrix
 
 ANKLES_AND_FEET = (7, 10, 8, 11)
 """Left ankle, left foot, right ankle, right foot among the joints."""
@@ -32,34 +32,25 @@ def drawn_motion(frames: int, seed: int) -> dict[str, Array]:
     }
 
 
-def run(motion: Mapping[str, Array], mistakes: Mapping[str, str], maths: Maths = AS_WRITTEN) -> dict[str, Array]:
+def run(motion: Mapping[str, Array], maths: Maths = AS_WRITTEN) -> dict[str, Array]:
     """The features of every frame but the last two, of which the first is looked at as the next one."""
-    rows, count = [], len(motion["positions"]) - 2
-    for t in range(count):
-        parts = _parts(motion, t, mistakes, maths)
-        order = near_orders(list(parts), mistakes.get("features.order"))
-        rows.append(np.concatenate([parts[name].reshape(-1) for name in order]).astype(F))
+    count = len(motion["positions"]) - 2
+    rows = [np.concatenate([part.reshape(-1) for part in _parts(motion, t, maths)]).astype(F) for t in range(count)]
     return {**{name: values[:count] for name, values in motion.items()}, "features": np.stack(rows)}
 
 
-def _parts(motion: Mapping[str, Array], t: int, mistakes: Mapping[str, str], maths: Maths) -> dict[str, Array]:
+def _parts(motion: Mapping[str, Array], t: int, maths: Maths) -> tuple[Array, ...]:
+    """Yaw's speed, velocity and height of the root; positions, rotations, velocities of the joints; contacts."""
     here, there = (maths.real(motion["positions"][at]).reshape(22, 3) for at in (t, t + 1))
     facing, following = (maths.real(motion["root_rotation"][at]) for at in (t, t + 1))
     steps = maths.real(1.0) * (there - here)
     sine = maths.product(following, conjugate(facing))[[2]]
-    turned = {
-        name: values if mistakes.get(f"{name}.direction") == "none" else maths.rotate(q, values)
-        for name, q, values in (("root_step_facing", following, steps[0]), ("joint_velocities", facing, steps))
-    }
     x, y, z = np.moveaxis(steps[list(ANKLES_AND_FEET)], -1, 0)
     q = maths.real(motion["rotations"][t].reshape(22, 4))[1:]
-    matrix = to_matrix(w_last_taken_first(q) if mistakes.get("joint_rotations.reads") else q)
-    return {
-        "root_yaw_speed": np.arcsin(np.clip(sine, -1.0, 1.0)),
-        "root_velocity": turned["root_step_facing"][[0, 2]],
-        "root_height": here[0, [1]],
-        "joint_positions": maths.rotate(facing, here - here[0] * maths.real((1, 0, 1)))[1:],
-        "joint_rotations": np.concatenate([matrix[..., 0], matrix[..., 1]], axis=-1),
-        "joint_velocities": turned["joint_velocities"],
-        "contacts": (maths.total((x, x), (y, y), (z, z)) < 0.002).astype(F),
-    }
+    matrix = to_matrix(q)
+    return (
+        np.arcsin(np.clip(sine, -1.0, 1.0)), maths.rotate(following, steps[0])[[0, 2]], here[0, [1]],
+        maths.rotate(facing, here - here[0] * maths.real((1, 0, 1)))[1:],
+        np.concatenate([matrix[..., 0], matrix[..., 1]], axis=-1), maths.rotate(facing, steps),
+        (maths.total((x, x), (y, y), (z, z)) < 0.002).astype(F),
+    )  # fmt: skip

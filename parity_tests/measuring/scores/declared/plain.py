@@ -6,7 +6,6 @@ implementations differ in just this. Nothing here imports rigpact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,16 +76,6 @@ def conjugate(q: Array) -> Array:
     return q * np.array([1.0, -1.0, -1.0, -1.0], q.dtype)
 
 
-def w_last(q: Array) -> Array:
-    """What a side holds that writes x, y, z, w."""
-    return q[..., [1, 2, 3, 0]]
-
-
-def w_last_taken_first(q: Array) -> Array:
-    """What a side reads that takes w, x, y, z for x, y, z, w."""
-    return q[..., [3, 0, 1, 2]]
-
-
 def to_matrix(q: Array) -> Array:
     """(..., 4) to (..., 3, 3), columns are axes."""
     w, x, y, z = np.moveaxis(q, -1, 0)
@@ -112,23 +101,6 @@ def matrix_to_quaternion(m: Array) -> Array:
         q = (1 + m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1])
     value = np.array(q, m.dtype)
     return value / (np.sqrt(np.sum(value * value)) + m.dtype.type(1e-8))
-
-
-def near_orders(names: Sequence[str], reading: str | None) -> list[str]:
-    """Names in the order that a mistake gives: two exchanged, one moved to an end."""
-    order = list(names)
-    if reading is None:
-        return order
-    if reading.endswith("_exchanged"):
-        pairs = ((one, other) for one in names for other in names)
-        one, other = next(pair for pair in pairs if reading == f"{pair[0]}_and_{pair[1]}_exchanged")
-        a, b = order.index(one), order.index(other)
-        order[a], order[b] = order[b], order[a]
-    elif reading.endswith("_last"):
-        order.append(order.pop(order.index(reading.removesuffix("_last"))))
-    else:
-        order.insert(0, order.pop(order.index(reading.removesuffix("_first"))))
-    return order
 
 
 def drawn_turns(count: int, frames: int, seed: int, *, size: float) -> Array:

@@ -20,8 +20,6 @@ from .robot_policy import Robot, drawn_sensors, run
 
 FOLDER = Path(__file__).resolve().parents[4] / "fixtures" / "bundles" / "robot"
 FRAMES, SEED = 50, 7
-MISTAKE = {"motor_q.order": "as_given"}
-"""What the recorded runtime does wrong: the network's first joint goes to the first motor."""
 POLICY = DrawnNetwork((45,), 12, seed=9, gain=1.5)
 _STAGES = {"motor_q": "motor_targets"}
 """Names of robot_policy.py that the contract calls otherwise."""
@@ -29,12 +27,12 @@ _STAGES = {"motor_q": "motor_targets"}
 
 def robot() -> Robot:
     """The numbers of the contract."""
-    return Robot.of(FOLDER / "contract.toml", "policy", "motors", 0.25, 0.05)
+    return Robot.of(FOLDER / "contract.toml", 0.25, 0.05)
 
 
-def recorded(mistakes: Mapping[str, str]) -> Mapping[str, Array]:
-    """What a runtime with these mistakes records, by the contract's names."""
-    rows = run(robot(), drawn_sensors(12, FRAMES, SEED), partial(POLICY, maths=AS_WRITTEN), mistakes)
+def recorded(*, by_position: bool) -> Mapping[str, Array]:
+    """What a runtime records, by the contract's names. by_position: the network's first joint goes to the first motor."""
+    rows = run(robot(), drawn_sensors(12, FRAMES, SEED), partial(POLICY, maths=AS_WRITTEN), by_position=by_position)
     return {_STAGES.get(name, name): values for name, values in rows.items()}
 
 
@@ -55,7 +53,7 @@ def table(rows: Mapping[str, Array]) -> str:
 def main(folder: Path) -> None:
     """Write the policy and the recording."""
     POLICY.write_onnx(folder / "policy.onnx")
-    write_bytes(folder / "run.csv", table(recorded(MISTAKE)).encode())
+    write_bytes(folder / "run.csv", table(recorded(by_position=True)).encode())
 
 
 if __name__ == "__main__":

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from .plain import AS_WRITTEN, Array, F, Maths, conjugate, near_orders
-
-SIDES = {"left": "right", "right": "left"}
+from .plain import AS_WRITTEN, Array, F, Maths, conjugate
 
 
 @dataclass(frozen=True)
 class Robot:
     """The numbers of one robot: names in both orders, pose, factors, ranges of the command, frames of history.
 
-    terms: what the observation is made of, in order. other: an order of the joints that people confuse with the policy's.
+    terms: what the observation is made of, in order.
     """
 
     sdk: Sequence[str]
@@ -31,10 +29,9 @@ class Robot:
     highest: Sequence[float]
     terms: tuple[str, ...]
     history: int = 1
-    other: Sequence[str] = field(default=())
 
     @staticmethod
-    def of(path: Path, policy: str, other: str, gyro_factor: float, dq_factor: float) -> Robot:
+    def of(path: Path, gyro_factor: float, dq_factor: float) -> Robot:
         """The numbers of a contract, read as plain TOML; its motors' order is `sdk` or `motors`."""
         root = tomllib.loads(path.read_text(encoding="utf-8"))
         stages, names, pose = (
@@ -45,9 +42,9 @@ class Robot:
         clip, scale, joined = stages["command"], stages["target"]["scale"], stages["obs"]
         sdk = names["sdk" if "sdk" in names else "motors"]
         return Robot(
-            sdk, names[policy], np.array(pose["value"] if isinstance(pose, dict) else pose), gyro_factor, dq_factor,
+            sdk, names.get("policy", sdk), np.array(pose["value"] if isinstance(pose, dict) else pose), gyro_factor, dq_factor,
             np.broadcast_to(np.array(scale["value"] if isinstance(scale, dict) else scale), len(sdk)), clip["lowest"],
-            clip["highest"], tuple(joined["of"]), joined.get("length", 1), names.get(other, sdk),
+            clip["highest"], tuple(joined["of"]), joined.get("length", 1),
         )  # fmt: skip
 
 
@@ -69,39 +66,30 @@ def drawn_sensors(joints: int, frames: int, seed: int) -> dict[str, Array]:
 
 
 def run(
-    robot: Robot, sensors: Mapping[str, Array], network: Callable[[Array], Array], mistakes: Mapping[str, str],
-    maths: Maths = AS_WRITTEN,
+    robot: Robot, sensors: Mapping[str, Array], network: Callable[[Array], Array], maths: Maths = AS_WRITTEN,
+    *, by_position: bool = False,
 ) -> dict[str, Array]:  # fmt: skip
-    """Run the loop; the recording holds sensors, observation, action and motor targets."""
+    """Run the loop; the recording holds sensors, observation, action and motor targets. by_position: a mistake."""
     buffers: dict[str, list[Array]] = {}
     action = np.zeros(len(robot.policy), F)
     rows: dict[str, list[Array]] = {"obs": [], "action": [], "motor_q": []}
-    order = near_orders(robot.terms, mistakes.get("obs.terms"))
     for t in range(len(sensors["gyro"])):
-        now = _terms(robot, {name: values[t] for name, values in sensors.items()}, action, mistakes, maths)
+        now = _terms(robot, {name: values[t] for name, values in sensors.items()}, action, maths)
         for term, value in now.items():
             buffers[term] = [*buffers.get(term, [value] * robot.history)[1:], value]
-        observation = np.concatenate([row for term in order for row in buffers[term]]).astype(F)
+        observation = np.concatenate([row for term in robot.terms for row in buffers[term]]).astype(F)
         action = network(observation[None])[0].astype(F)
-        target = _target(robot, action, mistakes, maths).astype(F)
-        motor = _reordered(robot, target, robot.policy, robot.sdk, mistakes.get("motor_q.order"))
+        target = maths.total((action, maths.real(robot.action_factor)), (maths.real(robot.default_pose), 1.0)).astype(F)
+        motor = target.copy() if by_position else _reordered(target, robot.policy, robot.sdk)
         for name, value in (("obs", observation), ("action", action), ("motor_q", motor)):
             rows[name].append(value)
     return {**sensors, **{name: np.stack(values) for name, values in rows.items()}}
 
 
-def _terms(
-    robot: Robot, sensor: Mapping[str, Array], action: Array, mistakes: Mapping[str, str], maths: Maths
-) -> dict[str, Array]:
-    q, dq = (
-        _reordered(robot, sensor[name], robot.sdk, robot.policy, mistakes.get(f"{stage}.order"))
-        for name, stage in (("q", "joint_pos"), ("dq", "joint_vel"))
-    )
+def _terms(robot: Robot, sensor: Mapping[str, Array], action: Array, maths: Maths) -> dict[str, Array]:
+    q, dq = (_reordered(sensor[name], robot.sdk, robot.policy) for name in ("q", "dq"))
     command = maths.real(sensor["sticks"]) * maths.real((1.0, -1.0, -1.0))
-    if mistakes.get("command.applied") != "high_only":
-        command = np.maximum(command, maths.real(robot.lowest))
-    if mistakes.get("command.applied") != "low_only":
-        command = np.minimum(command, maths.real(robot.highest))
+    command = np.minimum(np.maximum(command, maths.real(robot.lowest)), maths.real(robot.highest))
     values = (
         maths.real(sensor["gyro"]) * maths.real(robot.gyro_factor),
         maths.rotate(conjugate(sensor["imu_quat"]), maths.real([0.0, 0.0, -1.0])),
@@ -110,23 +98,6 @@ def _terms(
     return {term: value.astype(F) for term, value in zip(robot.terms, values, strict=True)}
 
 
-def _reordered(robot: Robot, values: Array, have: Sequence[str], want: Sequence[str], reading: str | None) -> Array:
+def _reordered(values: Array, have: Sequence[str], want: Sequence[str]) -> Array:
     """Values of the joints `have`, in the order `want`, through the map of indices that a deploy file has."""
-    if reading == "as_given":
-        return values.copy()
-    if reading and reading.startswith("in_order_of_"):
-        want = robot.other
-    if reading == "swapped_sides":
-        want = [SIDES.get(side, side) + joint + rest for side, joint, rest in (name.partition("_") for name in want)]
-    index = [list(have).index(name) for name in want]
-    return values[index[::-1] if reading == "reversed" else index]
-
-
-def _target(robot: Robot, action: Array, mistakes: Mapping[str, str], maths: Maths) -> Array:
-    scale, reading = maths.real(robot.action_factor), mistakes.get("target.scale", "")
-    if reading == "inverse":
-        scale = maths.real(1.0) / scale
-    if reading.startswith("in_order_of_"):
-        scale = scale[[list(robot.other).index(name) for name in robot.policy]]
-    sign = {"none": 0.0, "negated": -1.0}.get(mistakes.get("target.offset", ""), 1.0)
-    return maths.total((action, scale), (maths.real(robot.default_pose) * maths.real(sign), 1.0))
+    return values[[list(have).index(name) for name in want]]

@@ -7,33 +7,31 @@ and the grade. It exits with 1 if a bar is missed.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
-from pathlib import Path
 
-from rigpact.contract.files import write_bytes
-
-from ...sections import replaced
+from ...frame import Score, table
 from .program import as_toml
 from .trial import Result, benign_trial, drawn_case, trial
 
-NAMED = 0.9
+NAMED = 0.85
 """The bar: so many are named; no answer is false, no benign variant alarms."""
 GRADES = ("named", "located", "vague", "silent", "false", "timeout")
 
 
-def results(count: int, benign: int, seed: int, jobs: int) -> Iterator[Result]:
+def results(given: Namespace) -> Iterator[Result]:
     """Every trial, those with mistakes first."""
-    seeds = [seed * 1_000_000 + place for place in range(max(count, benign))]
-    with ProcessPoolExecutor(jobs) as workers:
-        yield from workers.map(trial, seeds[:count], chunksize=4)
-        yield from workers.map(benign_trial, seeds[:benign], chunksize=4)
+    if given.show is not None:
+        _show(given.show)
+        given.count = given.benign = 0
+    seeds = [given.seed * 1_000_000 + place for place in range(max(given.count, given.benign))]
+    with ProcessPoolExecutor(given.jobs) as workers:
+        yield from workers.map(trial, seeds[: given.count], chunksize=4)
+        yield from workers.map(benign_trial, seeds[: given.benign], chunksize=4)
 
 
 def tables(found: Sequence[Result]) -> Iterator[str]:
@@ -46,15 +44,15 @@ def tables(found: Sequence[Result]) -> Iterator[str]:
         groups[f"{count} mistake{'s' * (count > 1)}"] = [each for each in planted if len(each.kinds) == count]
     for kind in sorted({each.kinds[0] for each in planted if len(each.kinds) == 1}):
         groups[f"one: {kind.replace('_', ' ')}"] = [each for each in planted if each.kinds == (kind,)]
-    yield f"| programs | count | {' | '.join(GRADES)} | median s | 90 % s | worst s |"
-    yield "|---|" + "---:|" * (len(GRADES) + 4)
-    for name, rows in groups.items():
-        if rows:
-            counts, seconds = Counter(each.graded.word for each in rows), sorted(each.seconds for each in rows)
-            times = statistics.median(seconds), seconds[int(0.9 * (len(seconds) - 1))], seconds[-1]
-            cells = [name, len(rows), *(counts[word] for word in GRADES), *(f"{each:.2f}" for each in times)]
-            yield f"| {' | '.join(map(str, cells))} |"
+    columns = ("programs", "count", *GRADES, "median s", "90 % s", "worst s")
+    yield from table(columns, (_row(name, rows) for name, rows in groups.items() if rows))
     yield f"\nBenign variants: {len(benign)}, alarms: {sum(each.graded.word != 'agrees' for each in benign)}."
+
+
+def _row(name: str, rows: Sequence[Result]) -> Sequence[object]:
+    counts, seconds = Counter(each.graded.word for each in rows), sorted(each.seconds for each in rows)
+    times = statistics.median(seconds), seconds[int(0.9 * (len(seconds) - 1))], seconds[-1]
+    return [name, len(rows), *(counts[word] for word in GRADES), *(f"{each:.2f}" for each in times)]
 
 
 def shortcomings(found: Sequence[Result]) -> list[str]:
@@ -69,48 +67,25 @@ def shortcomings(found: Sequence[Result]) -> list[str]:
 
 def _line(each: Result) -> str:
     said = " / ".join(each.graded.false or each.graded.claims)
-    return f"{each.graded.word:<8} {each.seconds:5.1f}s {each.seed:>9} {each.what} -> {said[:200]}\n"
+    return f"{each.graded.word:<8} {each.seconds:5.1f}s {each.seed:>9} {each.what} -> {said[:200]}"
 
 
-def show(seed: int) -> None:
+def _show(seed: int) -> None:
     """One program, what was planted, the answer and the grade."""
     case, found = drawn_case(seed), trial(seed)
-    lines = [as_toml(case.program), f"recorded: {', '.join(case.recorded)}"]
-    lines += [*(f"planted: {each.shown}" for each in case.edits), _line(found).rstrip()]
-    lines += [
-        *(f"  said: {each}" for each in found.graded.claims),
-        *(f"  false: {each}" for each in found.graded.false),
-    ]
+    lines = [as_toml(case.program), f"recorded: {', '.join(case.recorded)}", _line(found)]
+    lines += [f"planted: {each.shown}" for each in case.edits]
+    lines += [f"said: {each}" for each in found.graded.claims] + [f"false: {each}" for each in found.graded.false]
     sys.stdout.write("\n".join(lines) + "\n")
 
 
 def main() -> int:
     """Draw, ask, grade; 1 if a bar is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page", type=Path, nargs="?")
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     for name, default in (("count", 1000), ("benign", 200), ("seed", 0), ("jobs", 2)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--show", type=int, metavar="SEED", help="one program of the list that is printed")
-    parser.add_argument("--json", type=Path, dest="rows", metavar="FILE")
-    given = parser.parse_args()
-    if given.show is not None:
-        show(given.show)
-        return 0
-    found = []
-    for each in results(given.count, given.benign, given.seed, given.jobs):
-        found.append(each)
-        sys.stdout.write(_line(each))
-        sys.stdout.flush()
-    text = "\n".join(tables(found))
-    sys.stdout.write(text + "\n")
-    if given.page:
-        page = given.page.read_text(encoding="utf-8")
-        write_bytes(given.page, replaced(page, "random programs", text).encode())
-    if given.rows:
-        write_bytes(given.rows, json.dumps([asdict(each) for each in found], indent=1).encode())
-    missed = shortcomings(found)
-    sys.stderr.write("".join(f"{words}\n" for words in missed))
-    return 1 if missed else 0
+    return Score("random programs", results, _line, tables, shortcomings).main(parser)
 
 
 if __name__ == "__main__":

@@ -27,14 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.reference_runtime.recordings.opened import read_trace
 
-from ...sections import replaced
-from ..claims import claims_of
+from ...frame import Score, table
+from .. import grading
+from ..grading import GRADES, Grade, Right, claims_of
 from ..untrue import Ways, untrue, ways_of
-from .grading import GRADES, Grade, Right, grade
 from .truths import TRUTHS
 
 PRECISE, MEDIAN_S = 0.92, 2.0
@@ -122,24 +121,26 @@ def _ways(folder: Path) -> Ways:
     return ways_of(tomllib.loads(text))
 
 
-def graded(folder: Path, labels: Mapping[str, Mapping[str, object]], only: str, jobs: int) -> Iterator[Row]:
+def graded(given: argparse.Namespace) -> Iterator[Row]:
     """Those recordings whose names match asked about and graded, in their order."""
+    folder = Path(os.environ["RIGPACT_REAL_DATA"]) / "mistakes"
+    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
     ways = {each: _ways(folder / each) for each in {name.split("/")[0] for name in TRUTHS}}
     known = [name for name in labels if name.split("/")[0] in ways]
-    chosen = [name for name in known if fnmatch(name, only) or fnmatch(name, f"*{only}*")]
-    with ThreadPoolExecutor(jobs) as workers:
+    chosen = [name for name in known if fnmatch(name, given.only) or fnmatch(name, f"*{given.only}*")]
+    with ThreadPoolExecutor(given.jobs) as workers:
         asked = workers.map(lambda name: answer_to(folder, name), chosen)
         for name, (answer, seconds) in zip(chosen, asked, strict=True):
             is_wrong = bool(labels[name]["wrong"]) and shows(folder, name)
             truth = TRUTHS[mistake_of(name)] if is_wrong else None
-            given = answer if isinstance(answer, Grade) else _grade(answer, truth, ways[name.split("/")[0]])
+            grade = answer if isinstance(answer, Grade) else _grade(answer, truth, ways[name.split("/")[0]])
             said = answer.others if isinstance(answer, Grade) else _said(answer)
-            yield Row(name, str(labels[name]["what"]), is_wrong, seconds, given, said)
+            yield Row(name, str(labels[name]["what"]), is_wrong, seconds, grade, said)
 
 
 def _grade(answer: Mapping[str, Any], truth: Right | None, ways: Ways) -> Grade:
     false = untrue(answer, ways)
-    return Grade("misleading", tuple(false)) if false else grade(answer, truth)
+    return Grade("misleading", tuple(false)) if false else grading.grade(answer, truth)
 
 
 def _said(answer: Mapping[str, Any]) -> tuple[str, ...]:
@@ -169,27 +170,28 @@ def shortcomings(rows: Sequence[Row]) -> list[str]:
 def summary(rows: Sequence[Row]) -> Iterator[str]:
     """A line for each folder, and one for all."""
     columns = ("program", "mistakes that show", *GRADES[:7], "right, alarms", "median s", "worst s")
-    yield f"| {' | '.join(columns)} |"
-    yield "|---|" + "---:|" * (len(columns) - 1)
-    for folder in (*sorted({row.name.split("/")[0] for row in rows}), ""):
-        chosen = [row for row in rows if row.name.startswith(folder)]
-        counts = Counter(row.grade.word for row in by_mistake(chosen).values())
-        right = [row.grade.word != "agrees" for row in chosen if not row.is_wrong]
-        seconds = [row.seconds for row in chosen]
-        cells = [folder or "**all**", counts.total(), *(counts[word] for word in GRADES[:7]), f"{len(right)}, {sum(right)}",
-                 f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]  # fmt: skip
-        yield f"| {' | '.join(map(str, cells))} |"
+    folders = (*sorted({row.name.split("/")[0] for row in rows}), "")
+    return table(columns, (_sums(folder, [row for row in rows if row.name.startswith(folder)]) for folder in folders))
 
 
-def tables(rows: Sequence[Row]) -> str:
+def _sums(folder: str, rows: Sequence[Row]) -> Sequence[object]:
+    counts = Counter(row.grade.word for row in by_mistake(rows).values())
+    right = [row.grade.word != "agrees" for row in rows if not row.is_wrong]
+    seconds = [row.seconds for row in rows]
+    return [folder or "**all**", counts.total(), *(counts[word] for word in GRADES[:7]), f"{len(right)}, {sum(right)}",
+            f"{statistics.median(seconds):.1f}", f"{max(seconds):.1f}"]  # fmt: skip
+
+
+def tables(rows: Sequence[Row]) -> Iterator[str]:
     """The section."""
     unseen = sum(not row.is_wrong and mistake_of(row.name) in TRUTHS for row in rows)
-    lines = [f"In {unseen} recordings the mistake shows nowhere.", "", *summary(rows), ""]
-    lines += ["| recording | mistake | | s | what `rigpact explain` says |", "|---|---|---|---:|---|"]
-    for row in rows:
-        name = row.name.removesuffix(".npz").removesuffix(".trace.safetensors")
-        lines.append(f"| `{name}` | {row.what} | {row.grade.word} | {row.seconds:.1f} | {_shown(row.said)} |")
-    return "\n".join((*lines, ""))
+    yield from (f"In {unseen} recordings the mistake shows nowhere.", "", *summary(rows), "")
+    names = (row.name.removesuffix(".npz").removesuffix(".trace.safetensors") for row in rows)
+    cells = (
+        (f"`{name}`", row.what, row.grade.word, f"{row.seconds:.1f}", _shown(row.said))
+        for name, row in zip(names, rows, strict=True)
+    )
+    yield from table(("recording", "mistake", "", "s", "what `rigpact explain` says"), cells, "|---|---|---|---:|---|")
 
 
 def _shown(said: Sequence[str], most: int = 160) -> str:
@@ -197,40 +199,18 @@ def _shown(said: Sequence[str], most: int = 160) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def as_json(rows: Sequence[Row]) -> bytes:
-    """Every row for programs."""
-    kept = [{"name": row.name, "what": row.what, "is_wrong": row.is_wrong, "grade": row.grade.word, "not_true": row.grade.others,
-             "seconds": round(row.seconds, 2), "said": row.said} for row in rows]  # fmt: skip
-    return (json.dumps(kept, indent=1, ensure_ascii=False) + "\n").encode()
+def _line(row: Row) -> str:
+    return f"{row.grade.word:<10} {row.seconds:5.1f}s {row.name:<55} {row.what[:60]} -> {_shown(row.said)}"
 
 
 def main() -> int:
     """Ask, print a line each, write what is wanted; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("page", type=Path, nargs="?")
     parser.add_argument("--only", default="*", metavar="GLOB", help="recordings whose name matches, or has it within")
-    parser.add_argument("--json", type=Path, dest="rows", metavar="FILE", help="also write every row for programs")
     parser.add_argument("--jobs", type=int, default=1, help=f"at once; each is ended after {LIMIT_S} s")
-    given = parser.parse_args()
     if "RIGPACT_REAL_DATA" not in os.environ:
         parser.error("RIGPACT_REAL_DATA is to name the folder of real files; the recordings are in its folder mistakes")
-    folder, rows = Path(os.environ["RIGPACT_REAL_DATA"]) / "mistakes", []
-    for row in graded(folder, json.loads((folder / "labels.json").read_text(encoding="utf-8")), given.only, given.jobs):
-        rows.append(row)
-        words = f"{row.grade.word:<10} {row.seconds:5.1f}s {row.name:<55} {row.what[:60]} -> {_shown(row.said)}\n"
-        sys.stdout.write(words)
-        sys.stdout.flush()
-    if not rows:
-        parser.error(f"no recording matches {given.only}")
-    sys.stdout.write("\n".join(summary(rows)) + "\n")
-    if given.page:
-        page = given.page.read_text(encoding="utf-8")
-        write_bytes(given.page, replaced(page, "real mistakes", tables(rows)).encode())
-    if given.rows:
-        write_bytes(given.rows, as_json(rows))
-    missed = shortcomings(rows)
-    sys.stderr.write("".join(f"{words}\n" for words in missed))
-    return 1 if missed else 0
+    return Score("real mistakes", graded, _line, tables, shortcomings).main(parser)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from .grading import Right, of_parts, right
+from ..grading import Right, of_parts, right
 
 LATE = (
     r"\bt ?[-−] ?1\b|(one|1|a) frame (late|old|before|behind|ago|earlier)|frame before|previous frame"

@@ -1,14 +1,15 @@
-"""What an answer of `rigpact explain --format json` claims, and whether a claim has certain words and numbers.
+"""What an answer of `rigpact explain --format json` claims, and how right that is of one mistake.
 
 A claim is a convention, a relation or a supposition. Its text is all that the answer writes of it, without how well it fits.
-Numbers are compared as numbers: 0.5, 1/2 and 5e-1 are one, and so are 57.2958 and 180/π.
+Numbers are compared as numbers: 0.5, 1/2 and 5e-1 are one, and so are 57.2958 and 180/π. `GRADES` are explained in
+docs/evidence.md.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,28 +43,20 @@ class Claim:
     channels: frozenset[int] = frozenset()
 
     def has(self, *tokens: str | float) -> bool:
-        """Whether the text has every token."""
-        return has(self.text, *tokens)
+        """Whether the text has every token: a pattern, or a number whatever its sign, as people print it."""
+        return all(
+            re.search(token, self.text, re.IGNORECASE) is not None
+            if isinstance(token, str)
+            else any(
+                math.isclose(abs(value), abs(token), rel_tol=SHARE, abs_tol=1e-9) for value in numbers_in(self.text)
+            )
+            for token in tokens
+        )
 
     @property
     def is_vague(self) -> bool:
         """Whether it names no operation, number or place."""
         return not self.readings and VAGUE.search(self.text) is not None
-
-
-def has(text: str, *tokens: str | float) -> bool:
-    """Whether a text has every token: a pattern, or a number whatever its sign."""
-    return all(
-        re.search(token, text, re.IGNORECASE) is not None
-        if isinstance(token, str)
-        else any(is_close(abs(value), abs(token)) for value in numbers_in(text))
-        for token in tokens
-    )
-
-
-def is_close(value: float, wanted: float) -> bool:
-    """Whether two numbers are one, as people print them."""
-    return math.isclose(value, wanted, rel_tol=SHARE, abs_tol=1e-9)
 
 
 def numbers_in(text: str) -> Iterator[float]:
@@ -121,3 +114,74 @@ def _texts(value: Any) -> Iterator[str]:
         yield _FITS.sub("", value)
     elif value is not None and not isinstance(value, bool):
         yield f"{value:.9g}"
+
+
+GRADES = ("precise", "vague", "located", "silent", "misleading", "timeout", "no answer", "agrees", "alarm")
+_QUIET = ("agrees", "undetermined")
+Way = str | tuple[str | float, ...]
+
+
+@dataclass(frozen=True)
+class Right:
+    """What is true of one mistake.
+
+    stages: the vectors in which it may show first; parts: for each part of the mistake the ways to say it, either
+    `KNOB=VALUE KNOB=VALUE` or the tokens that a claim must have; also: what follows from it and may be said beside it.
+    """
+
+    stages: tuple[str, ...]
+    parts: tuple[tuple[Way, ...], ...]
+    also: tuple[Way, ...] = ()
+
+
+def right(stages: str, *ways: Way, also: tuple[Way, ...] = ()) -> Right:
+    """A mistake of one part. stages: names between spaces."""
+    return Right(tuple(stages.split()), (ways,), also)
+
+
+def of_parts(stages: str, *parts: tuple[Way, ...]) -> Right:
+    """A mistake of several parts, each of which has to be said."""
+    return Right(tuple(stages.split()), parts)
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A grade, and the claims that are not true of the mistake."""
+
+    word: str
+    others: tuple[str, ...] = ()
+
+
+def grade(answer: Mapping[str, Any], truth: Right | None) -> Grade:
+    """Grade an answer. truth: of its mistake; None where nothing is wrong."""
+    claims, verdict = claims_of(answer), answer["verdict"]
+    if truth is None:
+        return Grade("agrees") if verdict in _QUIET and not claims else Grade("alarm", _shown(claims))
+    if not claims:
+        first = answer["first_divergence"]
+        if first is None:
+            return Grade("silent")
+        return (
+            Grade("located") if first["stage"] in truth.stages else Grade("misleading", (f"first: {first['stage']}",))
+        )
+    said = [each for each in claims if any(_says(each, way, truth.stages) for ways in truth.parts for way in ways)]
+    others = [each for each in claims if each not in said]
+    wrong = [each for each in others if not (each.is_whole and each.stage in truth.stages)]
+    if wrong:
+        return Grade("misleading", _shown(wrong))
+    complete = all(any(_says(each, way, truth.stages) for each in said for way in ways) for ways in truth.parts)
+    rest = [
+        each for each in others if not each.is_vague and not any(_says(each, way, truth.stages) for way in truth.also)
+    ]
+    return Grade("precise" if complete and not rest else "vague", _shown(rest))
+
+
+def _shown(claims: Sequence[Claim]) -> tuple[str, ...]:
+    return tuple(each.shown for each in claims)
+
+
+def _says(claim: Claim, way: Way, stages: Sequence[str]) -> bool:
+    """Words count at one of the stages, or of the files; a convention may be named of a vector that was not recorded."""
+    if isinstance(way, tuple):
+        return claim.stage in (*stages, "") and claim.has(*way)
+    return frozenset(way.split()) in claim.readings
