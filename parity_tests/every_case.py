@@ -16,10 +16,7 @@ SHOWN = 5
 
 
 def every_case(
-    names: str | Sequence[str],
-    cases: Iterable[Any],
-    ids: Callable[[Any], str] | Iterable[str] = str,
-    by: str = "",
+    names: str | Sequence[str], cases: Iterable[Any], ids: Callable[[Any], str] | Iterable[str] = str, by: str = ""
 ) -> Callable[[Test], Test]:
     """As `pytest.mark.parametrize`, in one test: it tries every case, and its failure names each case that failed.
 

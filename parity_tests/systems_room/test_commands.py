@@ -25,8 +25,8 @@ from rigpact.reference_runtime.recordings.trace import TraceHeader, json_to_head
 from rigpact.reports.command_line.examples import EXAMPLES
 from rigpact.reports.diagnosing.adequacy import advice_of, measure, weigh
 
+from ..engine_recordings import as_engine
 from ..every_case import every_case
-from ..measuring.corpus import commands
 from .declared_runs import BUNDLES, SYSTEMS
 
 Command = Callable[..., Any]
@@ -147,29 +147,28 @@ def test_a_probe_shows_what_a_clip_does_not(project: Project, command: Command, 
     assert "" not in [found.advice(each) for each in found.missed]
 
 
-ANSWERS = {
-    "show NAME": "done", "show CONTRACT": "done", "check": "PASS", "codegen": "done", "codegen --stamp": "done",
-    "diff, two contracts": "COMPATIBLE", "run": "PASS", "run --mode free": "PASS",
-    "run --mode playback": "plays nothing back (status 2)", "run --set, another convention": "PASS", "convert": "done",
-    "diff, its arrays": "PASS", "diff, the same run": "PASS", "diff, another convention": "FAIL",
-    "explain, the contract's conventions": "AGREES", "nan": "FINITE", "sweep": "PASS", "init": "READY",
-    "init --status": "READY", "gate": "PASS", "gate --from --html": "PASS, curves of stages (no skeleton)",
-    "gate --selftest --only bundle": "all caught",
-}  # fmt: skip
-"""Of each command and system, but for what follows."""
-OF_A_CHARACTER = {"run --mode playback": "PASS", "gate --from --html": "PASS, the character moves"}
-OF_NO_FEEDBACK = {"run --mode free": "does not feed itself (status 2)"}
-
-
 @pytest.mark.nightly
-@pytest.mark.parametrize("of", commands.PROJECTS, ids=lambda of: of.name)
-def test_every_command_answers_for_every_system(of: commands.Project, tmp_path: Path) -> None:
+@every_project
+def test_the_gate_takes_what_init_finds_and_catches_what_is_planted(
+    project: Project, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What works for the demo character alone is found by the first other customer."""
-    shutil.copytree(BUNDLES / commands.FOLDERS.get(of.name, of.name), tmp_path / "own")
-    own = {"explain, another convention": f"names `{of.wrong.partition('=')[0]}`"}
-    own |= OF_A_CHARACTER if of.name == "enemy_animation" else {}
-    own |= OF_NO_FEEDBACK if of.name in ("blender_ik", "imu_pose") else {}
-    assert commands.answers(of, tmp_path / "own") == {**ANSWERS, **own}
+    shutil.copytree(project.bundle.parent, tmp_path / "own")
+    monkeypatch.chdir(tmp_path / "own")
+    run = (
+        "run",
+        "--contract",
+        project.bundle.name,
+        project.clip,
+        "--onnx",
+        "model.onnx",
+        "--out",
+        "engine.trace.jsonl",
+    )
+    assert command(*run).status == 0
+    as_engine("engine.trace.jsonl")
+    statuses = [command(*words.split()).status for words in ("init", "gate", "gate --selftest --only bundle")]
+    assert statuses == [0, 0, 0]
 
 
 # ---- recordings of NeuraRig, and what is said of them

@@ -52,13 +52,10 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.engine.codegen import headers_folder
 from rigpact.reports.engine.conformance import made_up_clip
 from rigpact.reports.sweep.plan import plan_sweep
-from rigpact.reports.sweep.results import read_results
-from rigpact.reports.sweep.sweep import run_sweep
-from rigpact.reports.sweep.workers import on_cluster
+from rigpact.reports.sweep.sweep import read_results, run_sweep
 
 from ...cpp_room.drawn_contracts import bundle, state_slices, written
 from ...scene import generated_scene
-from ...sweep_room import counted_cells
 from ..frame import Score, table
 from ..scores.benign import evidence_of
 from .timing import COLUMNS, Action, Figure, beside, growth, in_turns, process, seconds, with_figures
@@ -289,29 +286,7 @@ def starting(folder: Path) -> Iterator[Figure]:
 
 
 def sweeps(folder: Path) -> Iterator[Figure]:
-    """What a sweep costs beside its cells, on a cluster of two workers; and the rate of real cells."""
-    import distributed
-
-    folders = (folder / str(number) for number in range(1000))
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-
-        def of(count: int, cell_s: float) -> Action:
-            plan, measure = counted_cells.plan_of(count), partial(counted_cells.waiting, seconds=cell_s)
-            return lambda: run_sweep(
-                plan, next(folders), partial(on_cluster, address=cluster.scheduler_address, measure=measure)
-            )
-
-        def plain() -> None:
-            with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
-                client.gather(client.map(time.sleep, [0.05] * 200, pure=False))
-
-        costs = in_turns({"ours": of(200, 0.05), "plain": plain}, 5)
-        mine, theirs = (min(each) / (200 * 0.05 / 2) - 1.0 for each in costs.values())
-        what, ratio = "overhead on 200 cells of 50 ms, 2 Dask workers", (1 + mine) / (1 + theirs)
-        yield Figure("Sweeps", what, f"{mine:.1%}", f"plain Dask: {theirs:.1%}", "≤ 8 %", mine <= 0.08, ratio)
-        took = min(seconds(of(2000, 0.0)) for _ in range(3))
-        rival = "2000 cells, 2 workers beside the scheduler"
-        yield Figure("Sweeps", "empty cells a second, one Dask scheduler", f"{2000 / took:.0f}", rival, "none")
+    """The rates that docs/sweep.md plans with: frames for each second of a processor's time."""
     for mode in ("teacher", "free"):
         plan, out = _plan(str(DEMO / "clips"), ("math=f64,f32", "mirror=none,x,y,z"), mode), folder / mode
 
@@ -324,9 +299,7 @@ def sweeps(folder: Path) -> Iterator[Figure]:
         kept = sum(path.stat().st_size for path in out.iterdir()) / len(plan)
         rival = f"{len(plan)} cells of {frames // len(plan)} frames"
         yield Figure("Sweeps", f"{mode} cells: frames a second of one core", f"{frames / took:.0f}", rival, "none")
-        yield Figure(
-            "Sweeps", f"{mode} cells: bytes kept of one", f"{kept:.0f}", "journal, timings and Parquet", "none"
-        )
+        yield Figure("Sweeps", f"{mode} cells: bytes kept of one", f"{kept:.0f}", "journal and Parquet", "none")
 
 
 def _plan(clips: str, knobs: tuple[str, ...] = (), mode: Any = "teacher") -> Any:

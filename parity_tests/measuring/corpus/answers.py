@@ -3,13 +3,12 @@
 import contextlib
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from rigpact.reports.command_line import run_command_line
-
-from .commands import in_a_word
 
 Said = Mapping[str, Any]
 _PLACE = ("stage", "frame", "bone", "channel")
@@ -47,3 +46,18 @@ def _causes(answer: Mapping[str, Any]) -> list[str]:
 
 def _changes(cause: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sorted(cause["changes"].items()))
+
+
+def in_a_word(status: int, out: str, err: str) -> str:
+    """A cell: why not, else the convention that is named, the defects that are missed, the verdict."""
+    if status > 1:
+        reason = re.search(r"found (?:.* which )?(.*), expected", err)
+        return f"{reason[1] if reason else err.strip()} (status {status})"
+    named = re.search(r"With (\w+) = (\S+)", out)
+    if named:
+        return f"names `{named[1]}`"
+    caught = re.search(r"(\d+) of (\d+) planted defects caught", out)
+    if caught:
+        return "all caught" if caught[1] == caught[2] else f"{int(caught[2]) - int(caught[1])} missed"
+    verdicts = re.findall(r"^([A-Z]{4,}): ", out, re.MULTILINE)
+    return verdicts[-1] if verdicts else "done" if status == 0 else f"status {status}"

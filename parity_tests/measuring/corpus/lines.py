@@ -15,7 +15,6 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 
 from ...engine_recordings import as_engine
-from .commands import FOLDERS, FRAMES, PROJECTS, Project, questions
 
 CHECKOUT = Path(__file__).parents[3]
 CONTRACTS = CHECKOUT / "fixtures" / "contracts"
@@ -23,6 +22,57 @@ Words = tuple[str, ...]
 ALONE = {"enemy_animation": ("y_out", "quat")}
 """Stages that are recorded alone; of another system the last stage of its loop."""
 _JSON = ("--format", "json")
+FRAMES = 24
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files of a system's project, and a convention that an engine could have wrong. folder: under fixtures/bundles."""
+
+    name: str
+    folder: str
+    contract: str
+    clip: str
+    wrong: str
+    more: tuple[str, ...] = ()
+
+
+def _hosted(name: str, wrong: str) -> Project:
+    return Project(name, name, f"{name}.json", "clip.trace.safetensors", wrong)
+
+
+PROJECTS = (
+    Project("enemy_animation", "demo", "norm_template.json", "clips/Sneak_Turn.json", "compose_order=prev_delta",
+            ("--companion", "pretrain_template.json")),
+    _hosted("neurarig", "error_target=pelvis_target_as_world"), _hosted("blender_ik", "target_space=hips_relative"),
+    _hosted("rig_inversion", "scale_mapping=zero_to_two"), _hosted("imu_pose", "temperature=none"),
+)  # fmt: skip
+COMMANDS = """
+show NAME
+show CONTRACT MORE --onnx model.onnx
+check CONTRACT CLIP --onnx model.onnx MORE
+codegen CONTRACT MORE --out aside/contract.hpp
+codegen CONTRACT --stamp model.onnx --out aside/stamped.onnx
+diff CONTRACT CONTRACT MORE MORE
+run --contract CONTRACT MORE CLIP --onnx model.onnx --out engine.trace.jsonl
+run --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24 --mode free --out aside/free.trace.jsonl
+run --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24 --mode playback --out aside/playback.trace.jsonl
+run --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24 --set WRONG --out aside/wrong.trace.jsonl
+convert engine.trace.jsonl -o aside/engine.npz
+diff engine.trace.jsonl aside/engine.npz --contract CONTRACT MORE
+diff engine.trace.jsonl engine.trace.jsonl --contract CONTRACT MORE
+diff engine.trace.jsonl aside/wrong.trace.jsonl --contract CONTRACT MORE
+explain engine.trace.jsonl --contract CONTRACT MORE --onnx model.onnx --clip CLIP
+explain aside/wrong.trace.jsonl --contract CONTRACT MORE --onnx model.onnx --clip CLIP
+nan --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24
+sweep --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24 --processes 1 --out aside/swept
+init
+init --status
+gate --archive aside/kept.rigpact.zip
+gate --from aside/kept.rigpact.zip --html aside/page.html
+gate --selftest --only bundle
+"""
+"""Every command on a project's files, in an order in which each finds the files that it needs."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +88,7 @@ class Group:
 def groups(real: Path | None) -> Iterator[Group]:
     """Every group. real: the folder of the real exported files."""
     for project in PROJECTS:
-        folder = CHECKOUT / "fixtures" / "bundles" / FOLDERS.get(project.name, project.name)
+        folder = CHECKOUT / "fixtures" / "bundles" / project.folder
         if folder.is_dir():
             yield _every_command(project, folder)
             yield _every_convention(project, folder)
@@ -76,8 +126,13 @@ def _engine_records(stages: tuple[str, ...], words: Words) -> None:
 
 
 def _every_command(project: Project, folder: Path) -> Group:
-    lines = tuple(_words(*words) for _, words in questions(project, Path("aside")))
-    return Group(f"{project.name}: commands", _copied(folder), lines, partial(_engine_records, ()))
+    names = {"NAME": project.name, "CONTRACT": project.contract, "CLIP": project.clip, "WRONG": project.wrong}
+    said = {**{key: (value,) for key, value in names.items()}, "MORE": project.more}
+    lines = [
+        _words(*(word for each in line.split() for word in said.get(each, (each,))))
+        for line in COMMANDS.split("\n")[1:-1]
+    ]
+    return Group(f"{project.name}: commands", _copied(folder), tuple(lines), partial(_engine_records, ()))
 
 
 def _every_convention(project: Project, folder: Path) -> Group:
@@ -86,8 +141,8 @@ def _every_convention(project: Project, folder: Path) -> Group:
     contract = open_contract(folder / project.contract, companion)
     alone = ALONE.get(project.name, (contract.system.stages[-1].name,))
     judged = _words("--contract", project.contract, *project.more)
-    asked = (*judged, "--onnx", project.model, "--clip", project.clip, *_JSON)
-    run = _words("run", project.clip, *judged, "--onnx", project.model, "--frames", FRAMES)
+    asked = (*judged, "--onnx", "model.onnx", "--clip", project.clip, *_JSON)
+    run = _words("run", project.clip, *judged, "--onnx", "model.onnx", "--frames", FRAMES)
     lines = [(*run, "--out", "engine.trace.jsonl")]
     for number, change in enumerate(_changes(contract)):
         wrong = f"wrong{number}.trace.jsonl"

@@ -211,10 +211,7 @@ def install_page(project: dict[str, Any] | None = None) -> str:
     return replaced(page, "index", said)
 
 
-PAGES: Mapping[str, Callable[[], str]] = {
-    **{name: partial(_page, name) for name in PARTS},
-    "install.md": install_page,
-}
+PAGES: Mapping[str, Callable[[], str]] = {**{name: partial(_page, name) for name in PARTS}, "install.md": install_page}
 """Every page with its parts made again."""
 
 

@@ -13,20 +13,19 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
 
-from rigpact.contract.character import character_of
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
 from rigpact.fixtures.demo import demo_bundle
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.network import Vectors
+from rigpact.reference_runtime.network import CallableNetwork
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
@@ -88,50 +87,25 @@ def _quaternion_signs(scenes: Sequence[Scene]) -> Iterator[Benign]:
             yield Benign(f"q and -q, {words}, {scene.name}", scene, _with_stages(honest, {"quat": turned}))
 
 
-class TunedNetwork:
+def _runtimes(scene: Scene) -> Iterator[Benign]:
     """The demo model in onnxruntime under other session options."""
+    import onnxruntime
 
-    def __init__(self, contract: Contract, optimisation: str, threads: int) -> None:
-        """Open the model; optimisation: a name of onnxruntime's `GraphOptimizationLevel`."""
-        import onnxruntime
-
+    for optimisation, threads in product(OPTIMISATIONS, THREADS):
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, optimisation)
         options.intra_op_num_threads = threads
-        model = str(demo_bundle() / "model.onnx")
-        self.name = f"{optimisation.lower()}, {threads} threads"
-        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self.bound_widths = tuple(character_of(contract).input_widths[name] for name in INPUTS)
+        session = onnxruntime.InferenceSession(
+            demo_bundle() / "model.onnx", options, providers=["CPUExecutionProvider"]
+        )
+        names = [entry.name for entry in session.get_inputs()]
 
-    def run(self, inputs: Vectors, frame: int) -> FloatArray:
-        """Map five (rows, width) matrices to (rows, Dy)."""
-        names = [entry.name for entry in self._session.get_inputs()]
-        output: FloatArray = self._session.run(None, dict(zip(names, inputs, strict=True)))[0]
-        return output
+        def answer(*rows: FloatArray, own: Any = session, names: Sequence[str] = tuple(names)) -> FloatArray:
+            output: FloatArray = own.run(None, dict(zip(names, rows, strict=True)))[0]
+            return output
 
-
-def _runtimes(scene: Scene) -> Iterator[Benign]:
-    for optimisation in OPTIMISATIONS:
-        for threads in THREADS:
-            network = TunedNetwork(scene.contract, optimisation, threads)
-            yield Benign(f"onnxruntime, {network.name}", scene, scene.with_network(network).record())
-
-
-class ReorderedNetwork:
-    """The synthetic network's sums taken in another order, as another BLAS would."""
-
-    bound_widths: tuple[int | None, ...] = (None,) * 5
-
-    def __init__(self, network: SyntheticNetwork, order: str) -> None:
-        """order: a key of `_SUMS`."""
-        self.name = f"sums {order}"
-        self._network, self._dot = network, _SUMS[order]
-
-    def run(self, inputs: Vectors, frame: int) -> FloatArray:
-        """Map five (rows, width) matrices to (rows, Dy)."""
-        joined = np.clip(np.concatenate(inputs, axis=1), -LARGEST_Z, LARGEST_Z)
-        hidden = np.tanh(self._dot(joined, self._network.first))
-        return np.asarray(self._dot(hidden, self._network.second), np.float32)
+        trace = scene.with_network(CallableNetwork(answer)).record()
+        yield Benign(f"onnxruntime, {optimisation.lower()}, {threads} threads", scene, trace)
 
 
 def _one_by_one(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -150,12 +124,16 @@ _SUMS: Mapping[str, Any] = {
 
 
 def _summation_orders(scenes: Sequence[Scene]) -> Iterator[Benign]:
-    for scene in scenes:
+    """The synthetic network's sums taken in another order, as another BLAS would."""
+    for scene, (order, dot) in product(scenes, _SUMS.items()):
         network = SyntheticNetwork(scene.contract, seed=7)
-        for order in _SUMS:
-            own = scene.with_network(network)
-            trace = own.with_network(ReorderedNetwork(network, order)).record()
-            yield Benign(f"float32 sums {order}, {scene.name}", own, trace)
+
+        def answer(*rows: FloatArray, of: SyntheticNetwork = network, dot: Any = dot) -> FloatArray:
+            joined = np.clip(np.concatenate(rows, axis=1), -LARGEST_Z, LARGEST_Z)
+            return np.asarray(dot(np.tanh(dot(joined, of.first)), of.second), np.float32)
+
+        trace = scene.with_network(CallableNetwork(answer)).record()
+        yield Benign(f"float32 sums {order}, {scene.name}", scene.with_network(network), trace)
 
 
 def _batches(scenes: Sequence[Scene]) -> Iterator[Benign]:

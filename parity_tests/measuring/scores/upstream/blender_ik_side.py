@@ -41,11 +41,7 @@ class Upstream:
         """Every stage, as float32 rows."""
         targets, root = self._clip["effectors"].reshape(-1, 5, 7), self._clip["root"]
         context = np.hstack(
-            [
-                self._effector_data(targets, root, mistake),
-                self._ground_data(targets, mistake),
-                self._motion(mistake),
-            ]
+            [self._effector_data(targets, root, mistake), self._ground_data(targets, mistake), self._motion(mistake)]
         )
         if mistake == "context_late":
             context = np.concatenate([context[:1], context[:-1]])
