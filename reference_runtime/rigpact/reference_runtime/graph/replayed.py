@@ -220,9 +220,8 @@ class ReplayedFrames(FramesOfContract):
     @property
     def network(self) -> Any:
         """The network, as the conventions have it; `NotKnown` if there is none."""
-        network = super().network
-        under = getattr(network, "under", None)
-        return network if under is None else under(self.contract.conventions)
+        under = getattr(super().network, "under", None)
+        return super().network if under is None else under(self.contract.conventions)
 
     @property
     def has_drive(self) -> bool:
@@ -267,8 +266,7 @@ class ReplayedFrames(FramesOfContract):
     def looked_up(self, values: FloatArray, wanted: NDArray[np.int64]) -> tuple[NDArray[np.bool_], FloatArray]:
         """Which of the frames were recorded, and the rows of recorded frames, (T, width), at those."""
         rows = np.minimum(np.searchsorted(self.frame, wanted), len(self.frame) - 1)
-        known = self.frame[rows] == wanted
-        return known, values[rows[known]]
+        return (known := self.frame[rows] == wanted), values[rows[known]]
 
     def left_before(self, stage: str) -> FloatArray:
         """What was recorded of a stage one frame before, (T, width); NaN where that is not known. Nothing is computed."""
@@ -348,13 +346,9 @@ class ReplayedFrames(FramesOfContract):
         """
         found = self._moved_rows(stage, lag)
         if start != "unknown" and self.frame[0] + lag < 0:
-            found[self.frame + lag < 0] = self._first_row(stage) if start == "first" else 0.0
+            first = self[stage] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))
+            found[self.frame + lag < 0] = first[0] if start == "first" else 0.0
         return found
-
-    def _first_row(self, stage: str) -> FloatArray:
-        """A stage in frame 0, (width,)."""
-        rows = self[stage] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))
-        return np.asarray(rows[0])
 
 
 def one_frame_later(frames: Any, stage: str) -> FloatArray:
