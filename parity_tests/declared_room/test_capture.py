@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.testing import capture
@@ -65,6 +66,18 @@ def last_action(env: Any) -> Tensor:
     return env.action_manager.action
 
 
+def motion_anchor_ori_b(env: Any, command_name: str) -> Tensor:
+    return Tensor(env.motion(command_name)[1])
+
+
+def robot_body_pos_b(env: Any, command_name: str) -> Tensor:
+    return Tensor(env.motion(command_name)[2])
+
+
+TRACKING = {"command": (generated_commands, 8), "anchor": (motion_anchor_ori_b, 6), "bodies": (robot_body_pos_b, 6)}
+"""Of whole_body_tracking: the function of a term and its width."""
+
+
 def term(func: Any, **said: Any) -> SimpleNamespace:
     """An ObservationTermCfg as its manager leaves it."""
     plain = {"params": {}, "scale": None, "clip": None, "history_length": 0, "modifiers": None}
@@ -114,11 +127,16 @@ class ManagerBasedRLEnv:
 
     step_dt = 0.02
 
-    def __init__(self, *, is_mjlab: bool = False, episode: int = 0, wrong: str = "") -> None:
-        self.is_mjlab, self.episode, self.wrong = is_mjlab, episode, wrong
+    def __init__(self, *, is_mjlab: bool = False, episode: int = 0, wrong: str = "", tracks: bool = False) -> None:
+        self.is_mjlab, self.episode, self.wrong, self.tracks = is_mjlab, episode, wrong, tracks
         self.random = np.random.default_rng(4)
         names, terms = "actor" if is_mjlab else "policy", group()
-        dims = {names: [(WIDTHS[each],) for each in terms], "critic": [(3,)]}
+        tracking = TRACKING if tracks else {}
+        terms |= {name: term(func, params={"command_name": "motion"}) for name, (func, _) in tracking.items()}
+        widths = WIDTHS | {name: width for name, (_, width) in tracking.items()}
+        dims = {names: [(widths[each],) for each in terms], "critic": [(3,)]}
+        self.tracked = SimpleNamespace()
+        self.command_manager = SimpleNamespace(get_term=lambda _name: self.tracked)
         active = {names: list(terms), "critic": ["base_lin_vel"]}
         self.observation_manager = SimpleNamespace(active_terms=active, group_obs_term_dim=dims)
         if is_mjlab:
@@ -151,6 +169,18 @@ class ManagerBasedRLEnv:
         self.action_manager.action = actions
         return self._seen(), {}
 
+    def motion(self, _name: str) -> list[Array]:
+        """Command, turn and bodies by another library, for every environment: (COUNT, 8), (COUNT, 6), (COUNT, 6)."""
+        seen = {key: value.values for key, value in vars(self.tracked).items()}
+        robot, reference = (
+            Rotation.from_quat(seen[f"{name}_quat_w"], scalar_first=True) for name in ("robot_anchor", "anchor")
+        )
+        bodies = seen["robot_body_pos_w"] - seen["robot_anchor_pos_w"][:, None]
+        six = (robot.inv() * reference).as_matrix()[:, :, :2]
+        six = six.swapaxes(1, 2) if self.wrong == "columns" else six
+        inside = np.stack([robot.inv().apply(bodies[:, body]) for body in range(2)], axis=1)
+        return [np.hstack([seen["joint_pos"], seen["joint_vel"]]), six.reshape(COUNT, 6), inside.reshape(COUNT, 6)]
+
     def _seen(self) -> dict[str, Tensor]:
         """New sensors, then every term of environment after environment, a number at a time."""
         data, draw = self.robot.data, self.random.normal
@@ -165,6 +195,15 @@ class ManagerBasedRLEnv:
         data.projected_gravity_b = Tensor(down)
         data.joint_pos, data.joint_vel = Tensor(draw(size=(COUNT, 4))), Tensor(9 * draw(size=(COUNT, 4)))
         self.commands["base"] = Tensor(draw(size=(COUNT, 3)))
+        for name, shape in (("joint_pos", 4), ("joint_vel", 4), ("anchor_quat_w", 4), ("robot_anchor_quat_w", 4)):
+            values = draw(size=(COUNT, shape))
+            values /= np.linalg.norm(values, axis=1, keepdims=True) if "quat" in name else 1.0
+            setattr(self.tracked, name, Tensor(values))
+        self.tracked.robot_anchor_pos_w, self.tracked.robot_body_pos_w = (
+            Tensor(draw(size=(COUNT, 3))), Tensor(draw(size=(COUNT, 2, 3))),
+        )  # fmt: skip
+        motion = self.motion("motion") if self.tracks else []
+        self.commands["motion"] = Tensor(motion[0] if motion else 0.0)
         now = data.joint_pos.values - POSE
         self.positions = [*(self.positions or [now] * 3), now][-3:]
         factor = 0.5 if self.wrong == "scale" else 0.25
@@ -175,7 +214,7 @@ class ManagerBasedRLEnv:
                 [factor * v for v in data.root_ang_vel_b.values[k]], down[k],
                 [min(max(v, -0.5), 0.5) for v in self.commands["base"].values[k]],
                 *(each[k] for each in self.positions),
-                [0.05 * speeds[3], 0.05 * speeds[2]], self.action_manager.action.values[k],
+                [0.05 * speeds[3], 0.05 * speeds[2]], self.action_manager.action.values[k], *(each[k] for each in motion),
             )  # fmt: skip
             rows.append(np.concatenate([np.asarray(part, np.float32) for part in parts]))
         name = "actor" if self.is_mjlab else "policy"
@@ -184,7 +223,7 @@ class ManagerBasedRLEnv:
 
 def recorded(env, folder, frames=40):
     """Ten lines of a user."""
-    policy = policy_of(write_model(folder / "policy.onnx", 27, 4))
+    policy = policy_of(write_model(folder / "policy.onnx", 47 if env.tracks else 27, 4))
     captured = capture(env, folder / "robot.toml", model=folder / "policy.onnx")
     path = folder / "robot.trace.jsonl"
     with captured.record(path) as recorder:
@@ -234,6 +273,18 @@ def test_a_mistake_of_the_loop_is_named(tmp_path, command):
     answer = command("explain", recorded(env, tmp_path), "--contract", tmp_path / "robot.toml")
     assert answer.status == 1
     assert "base_ang_vel" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status", "said"), [("", 0, "AGREES"), ("columns", 1, "EXPLAINED: anchor.writes = columns")]
+)
+def test_a_policy_that_tracks_a_motion_is_captured(tmp_path, command, wrong, status, said):
+    """The reference's joints, its anchor and the robot's bodies in the anchor's frame: nobody else reads these terms."""
+    env = ManagerBasedRLEnv(tracks=True, wrong=wrong)
+    env.reset()
+    answer = command("explain", recorded(env, tmp_path), "--contract", tmp_path / "robot.toml")
+    assert answer.status == status, answer.out + answer.err
+    assert said in answer.out
 
 
 def test_a_reset_begins_a_segment(tmp_path, command):

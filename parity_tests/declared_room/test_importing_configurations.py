@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from rigpact.reports.importing.configurations.configuration_classes import Unread, read_classes
 from rigpact.reports.importing.configurations.env_yaml import is_whole
@@ -100,6 +101,68 @@ def test_the_axes_of_a_velocity_stay_open_as_those_of_a_gyro_do(tmp_path, comman
     assert "lin_vel_turned.direction is not declared" in root["checked"]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("", "AGREES"),
+        ("columns", "motion_anchor_ori_b.writes = columns"),
+        ("pelvis", "torso_quat.product = first_only"),
+        ("waist", "waist_turn.reads = XZY_rad"),
+        ("heading", "motion_anchor.product = second_only"),
+        ("exchanged", "product = inverse_of_second"),
+    ],
+)
+def test_a_policy_that_tracks_a_motion_is_read_and_judged(tmp_path, command, wrong, said):
+    """The torso from the pelvis and the waist, the reference's heading aligned at the start, six numbers row by row.
+
+    Each mistake is one that a public thread took weeks to find.
+    """
+    names = "joint_names: [waist_yaw_joint, waist_roll_joint, waist_pitch_joint, knee]"
+    (tmp_path / "base.yaml").write_text(re.sub("joint_names: .*", names, ROBOT_BASE), encoding="utf-8")
+    source, contract, prefix = (
+        tmp_path / "dance" / "config.yaml",
+        tmp_path / "contract.toml",
+        "whole_body_tracking/motion_",
+    )
+    source.parent.mkdir()
+    terms = f'observations: ["{prefix}command", "{prefix}anchor_ori_b", '
+    policy = _changed(_changed(ROBOT_POLICY, "observations: [", terms), "observations: 12", "observations: 26")
+    source.write_text(_changed(policy, "[0, 1, 2]", "[]").replace("clip_obs: 1.5", "clip_obs: 100"), encoding="utf-8")
+    root = imported(command, source, out=contract)
+    assert "nothing computes" not in root["told"]
+    text = contract.read_text(encoding="utf-8")
+    contract.write_text(text.replace('"imu_quat", size = 4', '"imu_quat", kind = "quaternion_wxyz"'), encoding="utf-8")
+    rng, frames, mapping = np.random.default_rng(5), 30, [2, 3, 0, 1]
+    q, dq, positions, speeds, last = rng.normal(size=(5, frames, 4))
+    pelvis, reference = (Rotation.random(frames, random_state=seed) for seed in (1, 2))
+    heading = Rotation.from_euler("z", 0.9)
+    waist = Rotation.from_euler("XZY" if wrong == "waist" else "ZXY", q[:, :3])
+    torso = pelvis if wrong == "pelvis" else pelvis * waist
+    turned = reference if wrong == "heading" else heading * reference
+    relative = torso * turned.inv() if wrong == "exchanged" else torso.inv() * turned
+    columns = relative.as_matrix()[:, :, :2]
+    six = (columns.swapaxes(1, 2) if wrong == "columns" else columns).reshape(frames, 6)
+    pose = [0.1, 0.2, 0.3, 0.4]
+    obs = np.hstack([positions, speeds, six, q[:, mapping] - pose, 0.05 * dq[:, mapping], last])
+    quats = {
+        name: turn.as_quat(scalar_first=True)
+        for name, turn in (("imu_quat", pelvis), ("motion_anchor_quat", reference))
+    }
+    held = {
+        "q": q,
+        "dq": dq,
+        "motion_joint_pos": positions,
+        "motion_joint_vel": speeds,
+        "actions": last,
+        "obs": obs,
+        **quats,
+    }
+    held["heading_turn"] = np.tile(heading.as_quat(scalar_first=True), (frames, 1))
+    np.savez(tmp_path / "run.npz", **{name: np.asarray(rows, np.float32) for name, rows in held.items()})
+    answer = command("explain", tmp_path / "run.npz", "--contract", contract, "--allow-unjudged", "actions")
+    assert said in answer.out.splitlines()[-1], answer.out
+
+
 def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
     """The file has no joint: `.*L_hip_joint` is a number for four of them, in an order that Isaac Lab makes."""
     [source] = _written(tmp_path, env_DOT_yaml=ENV)
@@ -117,6 +180,14 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
     assert stages["joint_pos_history"]["length"] == 3
     assert (stages["gait_phase"]["operation"], stages["gait_phase"]["period"]) == ("phase_clock", 0.8)
     assert "/home/" not in root["text"]
+    terms = {"command": "generated_commands", "anchor": "motion_anchor_pos_b", "bodies": "robot_body_ori_b"}
+    rows = [f'    {name}: {{func: "a:{func}", params: {{command_name: motion}}}}\n' for name, func in terms.items()]
+    commands = "commands: {motion: {anchor_body_name: torso, body_names: [a, b]}}\n"
+    source.write_text(_changed(ENV, "    gait_phase", "".join(rows) + "    gait_phase") + commands, encoding="utf-8")
+    root = imported(command, source)
+    assert root["stages"]["command"]["of"] == ["motion_joint_pos", "motion_joint_vel"]
+    assert root["stages"]["anchor"]["of"] == ["motion_anchor_pos", "robot_anchor_pos", "robot_anchor_quat"]
+    assert (root["given"]["robot_body_quat"]["size"], root["stages"]["bodies"]["writes"]) == (8, "interleaved")
 
 
 @pytest.mark.sampled(3)

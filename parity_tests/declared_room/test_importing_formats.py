@@ -93,6 +93,10 @@ def _of(path, to):
 
 
 HEIGHTS = {"params": {}, "clip": None, "scale": [1.0] * 7, "history_length": 1}
+GAIT = {"params": {"period": 0.8}, "clip": None, "scale": [1.0] * 2, "history_length": 1}
+MOTION = {
+    f"motion_{name}": {**HEIGHTS, "scale": [1.0] * count} for name, count in (("command", 8), ("anchor_ori_b", 6))
+}
 TERMS = DESCRIPTOR["observations"]["policy"]
 HOSTILE = 'hip"\nformat = "x" # '
 HOSTILE_NAMES = changed(DESCRIPTOR, "articulations", "robot", "joint_names", to=[HOSTILE, "neck", "knee"])
@@ -123,6 +127,13 @@ SAYS: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
         "told": {"note: nothing computes height_scan"}, "checked": {"RP772 warning: nothing computes height_scan"},
         "stages/obs/operation": "concatenate",
     }),
+    "the phase of a gait is a clock, of which the first call sees two steps": (_of("observations/gait_phase", GAIT), {
+        "stages/gait_phase/operation": "phase_clock", "stages/gait_phase/period": 0.8, "stages/gait_phase/first": 2,
+    }),
+    "a motion is tracked, by a body that a file without names does not say": (_of("observations", MOTION), {
+        "stages/motion_command/of": ["motion_joint_pos", "motion_joint_vel"], "stages/motion_anchor_ori_b/writes": "interleaved",
+        "stages/motion_anchor/of": ["heading_turn", "motion_anchor_quat"], "told": {"nothing computes robot_anchor_quat:"},
+    }),
     "a descriptor takes joints by name": (DESCRIPTOR, {
         "names": {"joints": ["hip", "neck", "knee"], "controlled": ["knee", "hip"]},
         "stages/joint_pos_controlled/take": "controlled", "stages/target_unclipped/scale": 0.5,
@@ -150,6 +161,10 @@ METADATA_SAYS: Mapping[str, tuple[dict[str, str], int, Mapping[str, Any]]] = {
         "fps": ..., "text": {"LEFT OPEN: fps"},
     }),
     "the first spelling of the clip": (MANY, 45, {"stages/joint_vel_clipped/highest": 5}),
+    "a motion that is tracked": (OLD | {"observation_names": "command,motion_anchor_ori_b,joint_pos,actions"}, 14, {
+        "stages/command/of": ["motion_joint_pos", "motion_joint_vel"],
+        "stages/motion_anchor_ori_b_turn/of": ["robot_anchor_quat", "motion_anchor_quat"],
+    }),
     "an older exporter has no scales and no ranges": (OLD, 15, {
         "stages/joint_vel_clipped": ..., "stages/base_ang_vel_scaled": ...,
     }),

@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of, table_called
-from rigpact.reports.importing.stacks.robot import (
-    COMMANDS,
-    Action,
-    Gains,
-    Group,
-    Robot,
-    Sensors,
-    Term,
-    as_wide,
-    robot_to_draft,
-)
+from rigpact.reports.importing.stacks.robot import COMMANDS, TRACKING, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
 # Regular expressions of joints, in a time that grows with the expression and the name, whatever they hold.
@@ -153,7 +145,8 @@ def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model |
     robot = _scene_robot(root)
     pose = _by_pattern(robot.get("init_state").get("joint_pos"), joints, 0.0)
     action = _action(root, joints, pose)
-    group, gains = _group(_policy_group(root), joints, len(action.names), model), _gains(robot, joints)
+    widths = {**dict.fromkeys(_THREE, 3), "last_action": len(action.names), _PHASE: 2, **_of_bodies(root)}
+    group, gains = _group(_policy_group(root), joints, widths, model), _gains(robot, joints)
     made = Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=file)
     return robot_to_draft(made)
 
@@ -221,25 +214,38 @@ def _policy_group(root: Node) -> Node:
     return groups[name]
 
 
-def _group(node: Node, joints: Sequence[str], actions: int, model: Model | None) -> Group:
+def _of_bodies(root: Node) -> dict[str, int]:
+    """The widths of terms of several bodies: those whose motion a command tracks."""
+    commands = root.get("commands")
+    tracked = [each.get("body_names") for _, each in (() if commands.is_nothing else commands.children())]
+    count = sum(len(each.elements()) for each in tracked if not each.is_nothing)
+    return {"robot_body_pos_b": 3 * count, "robot_body_ori_b": 6 * count} if count else {}
+
+
+def _group(node: Node, joints: Sequence[str], widths: Mapping[str, int], model: Model | None) -> Group:
     inside = node.get("terms")
     listed = (node if inside.is_nothing else inside).children()
     whole = node.get("history_length")
     told = [(key, each) for key, each in listed if isinstance(each.value, Mapping) and "func" in each.value]
-    terms = [_term(key, each, joints, actions, whole) for key, each in told]
+    terms = [_term(key, each, joints, widths, whole) for key, each in told]
+    named = [each.get("params").get("command_name").value for _, each in told]
+    tracked = [name for name, term in zip(named, terms, strict=True) if term.function in TRACKING]
+    terms = [
+        replace(term, function="motion_command", width=None) if term.function == "command" and name in tracked else term
+        for name, term in zip(named, terms, strict=True)
+    ]
     if not terms:
         raise node.wrong("terms: tables that have func", found="no term")
     return Group("obs", as_wide(terms, input_width(model), node.place))
 
 
-def _term(key: str, node: Node, joints: Sequence[str], actions: int, whole: Node) -> Term:
+def _term(key: str, node: Node, joints: Sequence[str], widths: Mapping[str, int], whole: Node) -> Term:
     function = re.split(r"[:.]", str(node.get("func").value or key))[-1]
     if function in ("<lambda>", "%3Clambda%3E"):
         function = key
     chosen = _chosen_joints(node, joints) if function in _PER_JOINT else None
-    width = {**dict.fromkeys(_THREE, 3), "last_action": actions}.get(function) if chosen is None else len(chosen)
+    width = widths.get(function) if chosen is None else len(chosen)
     period = node.get("params").need("period", "the seconds of a gait").number() if function == _PHASE else None
-    width = 2 if function == _PHASE else width
     if not node.get("shape").is_nothing:
         width = node.get("shape").whole(1)
     length = whole if not whole.is_nothing else node.get("history_length")

@@ -17,6 +17,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.definitions.quaternions import TO_XYZW, TURNS, rotated
 from rigpact.reports.importing.configurations.env_yaml import fill_draft
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
+from rigpact.reports.importing.stacks.robot import OF_MOTION, TRACKING
 from rigpact.reports.importing.values import Model, Node
 
 _SENSORS = {
@@ -24,6 +25,8 @@ _SENSORS = {
     "root_quat_w": ("root_quat_w", "root_link_quat_w"), "joint_pos": ("joint_pos",), "joint_vel": ("joint_vel",),
 }  # fmt: skip
 """A vector of the contract, and where the robot's data have it: Isaac Lab's name, mjlab's."""
+_WORLD = {name: "" if "joint" in name else "_w" for name in OF_MOTION}
+"""What stands behind a vector's name in the command that tracks a motion."""
 _SAME_TURN = 1e-3
 """Both stacks compute gravity in float32, 1e-6 off; the other order of a quaternion gives another direction altogether."""
 
@@ -94,13 +97,17 @@ class Environment:
         function, length = term.func, int(getattr(term, "history_length", 0) or 0)
         named = function if hasattr(function, "__name__") else type(function)
         width = int(np.prod(self.observations.group_obs_term_dim[self.group][place])) // max(length, 1)
-        chosen = getattr(term, "params", {}).get("asset_cfg")
+        params = getattr(term, "params", {})
+        chosen, command = params.get("asset_cfg"), params.get("command_name")
         return {
             "func": f"{named.__module__}:{named.__name__}", "shape": width, "history_length": length,
             "scale": _plain(getattr(term, "scale", None)), "clip": _plain(getattr(term, "clip", None)),
             "modifiers": None if not getattr(term, "modifiers", None) else len(term.modifiers),
             "delay_max_lag": int(getattr(term, "delay_max_lag", 0) or 0),
-            "params": {"asset_cfg": None if chosen is None else {"joint_names": self._chosen(chosen), "preserve_order": True}},
+            "params": {
+                "asset_cfg": None if chosen is None else {"joint_names": self._chosen(chosen), "preserve_order": True},
+                "command_name": command,
+            },
         }  # fmt: skip
 
     def _chosen(self, asset: Any) -> list[str] | None:
@@ -146,14 +153,22 @@ class Environment:
         turned = {order: rotated(TURNS["inverse"](q[:, places]), down) for order, places in TO_XYZW.items()}
         fits = [order for order, rows in turned.items() if np.abs(rows - seen).max() < _SAME_TURN]
         for place, entry in enumerate(draft.given):
-            if len(fits) == 1 and entry.table["name"] == "root_quat_w":
+            name = entry.table["name"]
+            if len(fits) == 1 and (name == "root_quat_w" or (name in OF_MOTION and name.endswith("quat"))):
                 note = f"{fits[0]}: so the environment's own gravity in the robot's frame has it"
-                draft.given[place] = Entry({"name": "root_quat_w", "kind": f"quaternion_{fits[0]}"}, (note,))
+                size = {"size": entry.table["size"]} if name in OF_MOTION and "size" in entry.table else {}
+                draft.given[place] = Entry({"name": name, "kind": f"quaternion_{fits[0]}", **size}, (note,))
 
     def sensor(self, name: str, *, whole: bool = False) -> Any:
         """A vector of the robot's data: of environment 0, or of all of them."""
         value = _part(self.data, _SENSORS[name], "the robot's data")
         return value if whole else _array(value)[0]
+
+    @property
+    def _tracked(self) -> str:
+        """The command whose motion the terms compare the robot with."""
+        terms = (term for term in self.terms.values() if getattr(term.func, "__name__", "") in TRACKING)
+        return str(next(terms).params["command_name"])
 
     def target(self) -> Any:
         """What the last step made of the action in environment 0; None where the action's term does not keep it."""
@@ -165,6 +180,9 @@ class Environment:
         """A given vector of the contract in environment 0: a sensor, the last action, a term before clip and scale."""
         if "carried" in table:
             return np.asarray(_array(self.actions.action)[0])
+        if name in OF_MOTION:
+            command = self.env.command_manager.get_term(self._tracked)
+            return np.ravel(_array(getattr(command, name.removeprefix("motion_") + _WORLD[name]))[0])
         term = self.terms.get(name) or self.terms.get(name.removesuffix("_raw"))
         is_sensor = {"names", "unit", "kind"} & table.keys() or name not in self.terms
         if name.removesuffix("_raw") in _SENSORS and is_sensor:

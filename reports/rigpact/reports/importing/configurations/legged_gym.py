@@ -14,7 +14,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.stacks.deploy_yaml import table_called
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Node, input_width
 
 _SENSORS = Sensors(

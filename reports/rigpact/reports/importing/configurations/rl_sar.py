@@ -14,7 +14,8 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.reports.importing.draft import Draft, lower_word, word
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
 _SENSORS = Sensors(turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's")
@@ -22,9 +23,10 @@ _TERMS: Mapping[str, tuple[str, str | None]] = {
     "lin_vel": ("base_lin_vel", "lin_vel_scale"), "ang_vel": ("base_ang_vel", "ang_vel_scale"),
     "gravity_vec": ("projected_gravity", None), "commands": ("commands", "commands_scale"),
     "dof_pos": ("joint_pos_rel", "dof_pos_scale"), "dof_vel": ("joint_vel_rel", "dof_vel_scale"),
-    "actions": ("last_action", None),
+    "actions": ("last_action", None), "whole_body_tracking/motion_command": ("motion_command", None),
+    "whole_body_tracking/motion_anchor_ori_b": ("motion_anchor_ori_b", None),
 }  # fmt: skip
-_OTHER_WIDTHS = {"whole_body_tracking/motion_anchor_ori_b": 6, "RoboMimic_Deploy/phase": 1}
+_WIDTHS = {"motion_anchor_ori_b": 6, "RoboMimic_Deploy/phase": 1}
 
 
 def only_table(root: Any) -> Mapping[str, Any]:
@@ -100,9 +102,8 @@ def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], le
     said = node.word()
     function, key = _TERMS.get(said, (said, None))
     three = ("base_lin_vel", "base_ang_vel", "projected_gravity", "commands")
-    width = 3 if function in three else len(policy) if said in _TERMS else _OTHER_WIDTHS.get(said)
-    if said == "whole_body_tracking/motion_command":
-        width = 2 * len(policy)
+    of_joints = {"motion_command": 2}.get(function, 1) * len(policy) if said in _TERMS else None
+    width = 3 if function in three else _WIDTHS.get(function, of_joints)
     scale = None if key is None else root.need(key, f"the scale of {said}").one_or_each(width or 1, "number")
     notes: tuple[str, ...] = ()
     if function == "joint_pos_rel" and wheels:

@@ -6,11 +6,12 @@ The exporter drops names, functions and the layout of the history; the loop of t
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rigpact.reports.importing.draft import Draft, word
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node
 
 
@@ -235,9 +236,14 @@ def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
         if name in _THREE and count != 3:
             raise scale.wrong("3, as the term has", found=f"{count} numbers")
         width = count
-    notes = ("the runtime advances the phase at its start, at a reset and at each step: the first call sees two steps",)
     clip, own = clip_of(entry.get("clip"), width or 1), word(name, "term")
     factor = None if width is None else scale.one_or_each(width, "number")
     history = max(1, entry.get("history_length").whole(otherwise=1))
-    said = notes if name == "gait_phase" else ()
-    return Term(own, name, entry.place, width, clip=clip, scale=factor, history=history, notes=said)
+    made = Term(own, name, entry.place, width, clip=clip, scale=factor, history=history)
+    if name != "gait_phase":
+        return made
+    period = entry.get("params").need("period", "the seconds of a gait").number()
+    return replace(made, function="phase_sin_cos", width=2, period=period, first=2, notes=(_TWO_STEPS,))
+
+
+_TWO_STEPS = "the runtime advances the phase at its start, at a reset and at each step: the first call sees two steps"

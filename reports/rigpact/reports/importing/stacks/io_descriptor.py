@@ -7,7 +7,8 @@ from typing import Any
 
 from rigpact.reports.importing.draft import Draft, unlike, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Node, input_width
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")

@@ -12,7 +12,8 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term, as_wide, robot_to_draft
+from rigpact.reports.importing.stacks.robot import TRACKING, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import Model, Node
 
 REQUIRED = ("joint_names", "observation_names")
@@ -22,7 +23,7 @@ _KEPT = "mjlab keeps them (term by term, oldest first, filled with the first val
 _FUNCTIONS: Mapping[str, tuple[str, int | None]] = {
     "base_ang_vel": ("base_ang_vel", 3), "base_lin_vel": ("base_lin_vel", 3), "projected_gravity": ("projected_gravity", 3),
     "joint_pos": ("joint_pos_rel", None), "joint_vel": ("joint_vel_rel", None), "actions": ("last_action", None),
-    "command": ("command", None),
+    "command": ("command", None), "body_pos": ("robot_body_pos_b", None), "body_ori": ("robot_body_ori_b", None),
 }  # fmt: skip
 """The names that mjlab's tasks give their terms -> what they compute, and their width; joint_pos is relative to the pose."""
 
@@ -74,6 +75,8 @@ def _terms(model: Model, joints: tuple[str, ...]) -> tuple[Term, ...]:
     terms = []
     for place, name in enumerate(names):
         function, width = _FUNCTIONS.get(name, (name, None))
+        if function == "command" and TRACKING.keys() & set(names):
+            function = "motion_command"
         if function in ("joint_pos_rel", "joint_vel_rel"):
             width = len(joints)
         elif function == "last_action":

@@ -1,11 +1,11 @@
 """A robot's policy as several stacks describe it: terms of an observation, a network, an action that becomes a target.
 
-The formats translate to a `Robot`; `robot_to_draft` makes the declaration of it. What a format does not say stays None, and its
+The formats translate to a `Robot`; robot_draft.py makes the declaration of it. What a format does not say stays None, and its
 key is left out. To add a term: a function of (robot, term, steps), and its name in `_FUNCTIONS`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput, near
@@ -20,7 +20,7 @@ class Term:
     """One term of the observation: function(sensors), then clip, scale, history.
 
     width: numbers of one frame, where the file says it. joints: the joints that it takes, in order. offsets: what is taken off.
-    period: seconds of a phase.
+    period: seconds of a phase; first: of the steps that the first frame sees.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Term:
     history: int = 1
     notes: tuple[str, ...] = ()
     period: float | None = None
+    first: int = 1
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ _VELOCITY_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
 Steps = list[tuple[str, dict[str, Any]]]
 
 
-def _add_term(robot: Robot, term: Term, group: Group) -> str:
+def add_term(robot: Robot, term: Term, group: Group) -> str:
     """The stages of a term; returns the name of its last vector."""
     steps: Steps = []
     if term.clip is not None:
@@ -137,18 +138,21 @@ def _add_term(robot: Robot, term: Term, group: Group) -> str:
     return _FUNCTIONS.get(term.function, _unknown)(robot, term, steps)
 
 
-_STEPS = {"clip": "clipped", "affine": "relative", "rotate": "turned", "select": "taken"}
+_STEPS = {
+    "clip": "clipped", "affine": "relative", "rotate": "turned", "select": "taken", "compose": "turn", "convert": "six",
+    "relative": "seen", "concatenate": "joined",
+}  # fmt: skip
 """What a vector between two operations of a term is called."""
 
 
-def _chain(robot: Robot, term: Term, source: str, steps: Steps, comments: Sequence[str] = ()) -> str:
-    """Operations one after the other; the last one has the term's name."""
+def _chain(robot: Robot, term: Term, source: str | Sequence[str], steps: Steps, comments: Sequence[str] = ()) -> str:
+    """Operations one after the other, the first of one or several vectors; the last one has the term's name."""
     for place, (operation, table) in enumerate(steps):
         is_last = place == len(steps) - 1
         step = f"{source}_{table['take']}" if operation == "select" else f"{term.name}_{_STEPS[operation]}"
         name = robot.draft.free_name(term.name if is_last else step)
         source = robot.draft.compute(name, operation, source, *(comments if place == 0 else ()), **table)
-    return source
+    return str(source)
 
 
 def _given_name(robot: Robot, term: Term, name: str, steps: Steps) -> str:
@@ -247,11 +251,12 @@ def _last_action(robot: Robot, term: Term, steps: Steps) -> str:
     clipped = "" if kept == "action" else "clipped, "
     said = f"the network's own answer of the step before, {clipped}before scale and offset; zeros at the start"
     wrong = ["target"] if is_scaled else None
-    robot.draft.give(name, said, **_numbers_of_answer(robot), carried=kept, start="zeros", wrong=wrong)
+    robot.draft.give(name, said, **numbers_of_answer(robot), carried=kept, start="zeros", wrong=wrong)
     return _chain(robot, term, name, steps, term.notes)
 
 
-def _numbers_of_answer(robot: Robot) -> dict[str, Any]:
+def numbers_of_answer(robot: Robot) -> dict[str, Any]:
+    """Names or the size of what the network gives."""
     if robot.action is None:
         return {"size": robot.action_width}
     return {"names": robot.draft.list_of(robot.action.names, "controlled")}
@@ -262,8 +267,75 @@ def _phase(robot: Robot, term: Term, steps: Steps) -> str:
     if term.period is None:
         return _unknown(robot, term, steps)
     name = robot.draft.free_name(_given_name(robot, term, term.name, steps))
-    clock = robot.draft.compute(name, "phase_clock", None, *term.notes, period=term.period, first=1)
+    clock = robot.draft.compute(name, "phase_clock", None, *term.notes, period=term.period, first=term.first)
     return _chain(robot, term, clock, steps)
+
+
+_INTO: Steps = [("relative", {"direction": "into_frame"})]
+_SIX: Steps = [
+    ("compose", {"product": "inverse_of_first"}),
+    ("convert", {"to": "rot6d", "writes": "interleaved"}),
+]
+TRACKING: Mapping[str, tuple[int | None, Sequence[str], Steps]] = {
+    "motion_command": (None, ("motion_joint_pos", "motion_joint_vel"), [("concatenate", {})]),
+    "motion_anchor_pos_b": (3, ("motion_anchor_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),
+    "motion_anchor_ori_b": (6, ("robot_anchor_quat", "motion_anchor_quat"), _SIX),
+    "robot_body_pos_b": (None, ("robot_body_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),
+    "robot_body_ori_b": (None, ("robot_anchor_quat", "robot_body_quat"), _SIX),
+}
+"""Terms of a policy that tracks a motion (whole_body_tracking, mjlab, their runtimes): width, vectors, what is made of them."""
+OF_MOTION = tuple(dict.fromkeys(name for _, vectors, _ in TRACKING.values() for name in vectors))
+_WAIST = ("waist_yaw", "waist_roll", "waist_pitch")
+
+
+def _tracking(robot: Robot, term: Term, steps: Steps) -> str:
+    _, vectors, own = TRACKING[term.function]
+    if "body" in term.function and term.width is None:
+        return _unknown(robot, term, steps)
+    bodies = (term.width or 0) // (6 if "ori" in term.function else 3)
+    return _chain(robot, term, [_of_motion(robot, each, bodies) for each in vectors], [*own, *steps], term.notes)
+
+
+def _of_motion(robot: Robot, name: str, bodies: int) -> str:
+    """A vector of the reference motion or of the robot's bodies, given; on a robot what its runtime makes of its sensors."""
+    draft, is_runtime = robot.draft, bool(robot.sensors.turn_comment)
+    if "joint" in name:
+        unit = "rad/s" if name.endswith("vel") else "rad"
+        said = "of the reference motion, in the policy's order"
+        return draft.give(name, said, names=draft.list_of(robot.pose_names, "joints"), unit=unit)
+    count = bodies if "body" in name else 1
+    if not name.endswith("quat"):
+        return draft.give(name, "in the world", size=3 * count, unit="m")
+    kind, size = "quaternion_wxyz", None if count == 1 else 4 * count
+    if name == "robot_anchor_quat" and is_runtime:
+        return _torso(robot, name, kind)
+    draft.give(name, "in the world; wxyz, as Isaac Lab 2, mjlab and their motion files have it", kind=kind, size=size)
+    if name == "motion_anchor_quat" and is_runtime:
+        heading = "about z, from the reference's heading at the start to the robot's: the runtime keeps it"
+        draft.give("heading_turn", heading, kind=kind)
+        return _once(robot, "motion_anchor", "compose", ["heading_turn", name], product="first_second")
+    return name
+
+
+def _torso(robot: Robot, name: str, kind: str) -> str:
+    """The turn of a robot's torso: of the pelvis, which has the sensor, then of the waist."""
+    waist = [next((joint for joint in robot.measured if part in joint), "") for part in _WAIST]
+    if not all(waist):
+        said = (
+            "LEFT OPEN: of the body that the policy was trained with: often the pelvis, then waist yaw, roll and pitch"
+        )
+        return robot.draft.give(name, said, kind=kind, left_open=["operation"])
+    measured = robot.draft.list_of(robot.measured, robot.measured_name)
+    positions = robot.draft.give(robot.sensors.position, names=measured, unit="rad")
+    _once(robot, "waist", "select", positions, take=waist, kind="euler_xyz")
+    _once(robot, "waist_turn", "convert", "waist", to=kind, reads="ZXY_rad")
+    return _once(robot, "torso_quat", "compose", [_quaternion(robot), "waist_turn"], product="first_second")
+
+
+def _once(robot: Robot, name: str, operation: str, of: str | Sequence[str], **table: Any) -> str:
+    if any(entry.table["name"] == name for entry in robot.draft.stages):
+        return name
+    return robot.draft.compute(name, operation, of, **table)
 
 
 def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
@@ -283,118 +355,5 @@ _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
     "base_ang_vel": _measured, "base_lin_vel": _measured, "projected_gravity": _gravity,
     "joint_pos_rel": _joints, "joint_pos": _joints, "joint_vel_rel": _joints, "joint_vel": _joints,
     "velocity_commands": _command, "stick_command": _command, "last_action": _last_action,
-    "phase_sin_cos": _phase,
+    "phase_sin_cos": _phase, **dict.fromkeys(TRACKING, _tracking),
 }  # fmt: skip
-
-
-def robot_to_draft(robot: Robot) -> Draft:
-    """The declaration of a policy."""
-    draft = robot.draft
-    if robot.default_pose is not None:
-        names = draft.list_of(robot.pose_names, "joints")
-        draft.numbers["default_pose"] = {"names": names, "value": list(robot.default_pose)}
-    for group in robot.groups:
-        _observation(robot, group)
-    _action(robot)
-    file, inputs = robot.model or Entry({}), [group.name for group in robot.groups]
-    draft.networks["policy"] = Entry({**file.table, "inputs": inputs, "outputs": ["action"]}, file.comments)
-    if not any("default_pose" in entry.table.values() for entry in draft.stages):
-        draft.numbers.pop("default_pose", None)  # of the whole robot, where every term has offsets of its own
-    return draft
-
-
-def as_wide(terms: Sequence[Term], width: int | None, place: str) -> tuple[Term, ...]:
-    """The terms, together as wide as the network's input; if one has no width, it has what the others leave.
-
-    UnusableInput where they are wider or narrower: two files of different runs.
-    """
-    left = 0 if width is None else width - sum((term.width or 0) * term.history for term in terms)
-    unknown = [term for term in terms if term.width is None]
-    if left and not unknown:
-        hint = "the file and the model are of different runs, or a term that raised while it was exported is left out"
-        total = f"terms of {(width or 0) - left} numbers together"
-        raise UnusableInput(place, total, f"{width}, as the model's input has", hint)
-    if width is None or len(unknown) != 1:
-        return tuple(terms)
-    if left <= 0 or left % unknown[0].history:
-        raise UnusableInput(place, f"{left} numbers left for {unknown[0].name}", "the rest of the input")
-    return tuple(replace(term, width=left // term.history) if term is unknown[0] else term for term in terms)
-
-
-def _observation(robot: Robot, group: Group) -> None:
-    """The terms one after the other, then their history or their concatenation."""
-    draft, lengths = robot.draft, {term.history for term in group.terms}
-    ends = [_add_term(robot, term, group) for term in group.terms]
-    if group.clip is not None:
-        ends = _clipped_frame(robot, group, ends)
-    known = f"layout, order and start as {robot.convention}"
-    how = {"layout": group.layout, "order": group.order, "start": group.start}
-    if lengths == {1}:
-        if ends != [group.name]:
-            draft.compute(group.name, "concatenate", ends)
-    elif len(lengths) == 1:
-        draft.compute(group.name, "history", ends, known, length=lengths.pop(), **how)
-    else:
-        parts = []
-        for term, end in zip(group.terms, ends, strict=True):
-            name = draft.free_name(f"{term.name}_history")
-            is_kept = term.history > 1
-            parts.append(draft.compute(name, "history", [end], known, length=term.history, **how) if is_kept else end)
-        draft.compute(group.name, "concatenate", parts)
-
-
-def _clipped_frame(robot: Robot, group: Group, ends: list[str]) -> list[str]:
-    """The vectors of a frame that is clipped as a whole; where its terms are kept apart, each is."""
-    draft, is_kept = robot.draft, any(term.history > 1 for term in group.terms)
-    ranges = {"lowest": group.clip[0], "highest": group.clip[1]} if group.clip else {}
-    if is_kept and group.layout == "term_major":
-        return [draft.compute(draft.free_name(f"{end}_clipped"), "clip", end, **ranges) for end in ends]
-    whole = draft.compute(draft.free_name(f"{group.name}_unclipped"), "concatenate", ends)
-    return [draft.compute(draft.free_name(f"{group.name}_frame") if is_kept else group.name, "clip", whole, **ranges)]
-
-
-def _action(robot: Robot) -> None:
-    """The answer, the target, the motors' order and their gains."""
-    draft, action = robot.draft, robot.action
-    draft.compute("action", "network", None, **_numbers_of_answer(robot))
-    if action is None:
-        return
-    end = _target(robot, action, draft.list_of(action.names, "controlled"))
-    if robot.motors is not None and robot.motors != action.names:
-        motors = draft.list_of(robot.motors, "motors")
-        end = draft.compute("motor_q", "select", end, "targets in the order of the motors", take=motors)
-    if robot.gains is not None:
-        _gains(robot, robot.gains, end)
-
-
-def _target(robot: Robot, action: Action, names: str) -> str:
-    draft = robot.draft
-    offset: Any = action.offset
-    if isinstance(offset, list):
-        is_pose = list(robot.default_pose or ()) == offset and robot.pose_names == action.names
-        offset = "default_pose" if is_pose else draft.number_of("action_offset", offset, names)
-    scale: Any = action.scale
-    if isinstance(scale, list):
-        scale = draft.number_of("action_scale", scale, names)
-    if scale is None and offset is None:
-        scale = 1.0
-    if action.answer_clip is not None:
-        low, high = action.answer_clip
-        draft.compute(action.kept, "clip", "action", "kept for the next observation", lowest=low, highest=high)
-    end = "target" if action.clip is None else "target_unclipped"
-    draft.compute(end, "affine", action.kept, *action.notes, scale=scale, offset=offset, unit="rad")
-    if action.wheels:
-        turned = draft.compute("wheel_action", "select", action.kept, take=draft.list_of(action.wheels, "wheels"))
-        factors = list(action.wheels.values())
-        draft.compute("wheel_velocity", "affine", turned, "wheels: velocity", scale=factors, unit="rad/s")
-    if action.clip is not None:
-        draft.compute("target", "clip", end, "behind scale and offset", lowest=action.clip[0], highest=action.clip[1])
-    return "target"
-
-
-def _gains(robot: Robot, gains: Gains, of: str) -> None:
-    draft = robot.draft
-    names = None if gains.names is None else draft.list_of(gains.names, robot.measured_name)
-    for stage, name, value in (("kp", "stiffness", gains.stiffness), ("kd", "damping", gains.damping)):
-        draft.numbers[name] = list(value) if names is None else {"names": names, "value": list(value)}
-        draft.compute(stage, "constant", of, *(gains.notes if stage == "kp" else ()), value=name)
