@@ -8,18 +8,9 @@ from ..sources import parsed
 from ..tests_of_modules import ROOT
 
 SAFE_CALLS = {
-    "zip",
-    "enumerate",
-    "sorted",
-    "reversed",
-    "list",
-    "tuple",
-    "set",
-    "range",
-    "product",
-    "combinations",
+    "zip", "enumerate", "sorted", "reversed", "list", "tuple", "set", "range", "product", "combinations",
     "permutations",
-}
+}  # fmt: skip
 """Not empty where their first argument is not."""
 
 

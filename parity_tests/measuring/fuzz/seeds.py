@@ -102,20 +102,9 @@ def framed(name: str, content: bytes) -> Seed:
 
 
 _OPERATIONS = (
-    "Gather",
-    "Reshape",
-    "Concat",
-    "Slice",
-    "MatMul",
-    "Gemm",
-    "Loop",
-    "If",
-    "Add",
-    "Cast",
-    "Squeeze",
-    "Conv",
+    "Gather", "Reshape", "Concat", "Slice", "MatMul", "Gemm", "Loop", "If", "Add", "Cast", "Squeeze", "Conv",
     "Nope",
-)
+)  # fmt: skip
 
 
 def rewired(content: bytes, rng: random.Random) -> bytes:

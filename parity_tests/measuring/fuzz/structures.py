@@ -22,22 +22,8 @@ from mcap.writer import CompressionType, Writer
 
 from .mutations import VALUES, changed, place_in
 
-_NAMES = (
-    "",
-    "a.b",
-    "a[0]",
-    "frame",
-    "time",
-    "fps",
-    "mode",
-    "episode_index",
-    "q_3",
-    "\x1b]0;x\x07",
-    "\u00e4",
-    "x" * 300,
-    "a/b",
-    "..",
-)
+_NAMES = ("", "a.b", "a[0]", "frame", "time", "fps", "mode", "episode_index", "q_3", "\x1b]0;x\x07", "\u00e4", "x" * 300, "a/b",
+          "..")  # fmt: skip
 _KINDS = ("f8", "f4", "f2", "i8", "i4", "i1", "u8", "u1", "?", "c8", "S3", "U2", "M8[s]", ">f4", "V4")
 _NUMBERS = (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e308, 1e-320, 3.5e38, 2.0**53, -(2.0**63))
 

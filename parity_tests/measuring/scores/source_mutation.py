@@ -35,17 +35,10 @@ from .source_mutants import SourceMutant, mutants_of, mutated
 
 PROCESSOR_S, WAITING = 120, 8
 """A mutant whose tests take so much processor time, or so many times as long, hangs: without it they take half at most."""
-PRELOADED = [
-    "numpy",
-    "pytest",
-    "hypothesis",
-    "pandas",
-    "onnx",
-    "onnxruntime",
-    "scipy.spatial.transform",
-    "typer",
+PRELOADED = (
+    "numpy", "pytest", "hypothesis", "pandas", "onnx", "onnxruntime", "scipy.spatial.transform", "typer",
     "jsonschema",
-]
+)  # fmt: skip
 """What every run of tests imports: the processes of the mutants begin with it. Nothing of rigpact is among it."""
 Outcome = Literal["killed", "survived"]
 
