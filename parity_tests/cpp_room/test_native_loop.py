@@ -1,7 +1,6 @@
 """`--engine native`: the compiled loop against numpy under every convention, and every way in which it must step aside."""
 
 import ctypes
-import json
 import os
 import runpy
 import warnings
@@ -15,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.run import Crowd, OfCrowd, RunOptions
-from rigpact.reference_runtime.graph.native import agreement, plan
+from rigpact.reference_runtime.graph.native import agreement
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
@@ -26,7 +25,6 @@ from rigpact.reports.engine.conformance import made_up_clip
 from ..every_case import every_case
 from .conftest import compiled
 from .drawn_contracts import small_contract
-from .libraries import spoilt_library
 from .test_stage_parity import VALUES
 
 pytestmark = pytest.mark.usefixtures("installed_library")
@@ -202,22 +200,6 @@ def test_a_library_that_is_another_is_not_used(own_library, character, tmp_path,
     assert engine_for(character[0], "auto") == ("numpy", "")
     with pytest.raises(UnusableInput, match=words):
         engine_for(character[0], "native")
-
-
-def test_a_library_that_computes_something_else_is_not_used_and_said(own_library, command, demo_bundle, tmp_path):
-    """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
-    own_library.setattr(plan, "library", spoilt_library)
-    words = (demo_bundle / "clips/Sneak_Turn.json", "--onnx", demo_bundle / "model.onnx", "--mode", "free")
-    out = tmp_path / "run.trace.bin"
-    answer = command(
-        "run", "--contract", demo_bundle / "norm_template.json", *words, "--frames", "5", "-o", out, "--format", "json"
-    )
-    report = json.loads(answer.out)
-    (finding,) = report["findings"]
-    assert (answer.status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
-    assert "state at frame 0" in finding["message"]
-    refused = command("run", "--contract", demo_bundle / "norm_template.json", *words, "--engine", "native", "-o", out)
-    assert (refused.status, "a loop that differs" in refused.err) == (2, True)
 
 
 @every_case("options", [RunOptions("teacher", engine="native"), RunOptions("free", on_floor=True, engine="native")])

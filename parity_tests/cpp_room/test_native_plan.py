@@ -21,6 +21,7 @@ from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reference_runtime.recordings.trace import Trace, run_header
+from rigpact.reference_runtime.systems.enemy_animation.runs import disagreement
 
 from ..declared_room import one_operation
 from ..declared_room import test_operations_converting as converting
@@ -277,19 +278,29 @@ def test_a_run_that_a_clip_drives_is_numpys(steered):
         declared_run(open_contract(path), None, rows, options)
 
 
-def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, tmp_path, monkeypatch):
+@pytest.mark.parametrize("stage", ["wish", "state"])
+def test_a_wrong_sign_in_a_header_is_not_used_and_said(command, steered, demo_bundle, tmp_path, monkeypatch, stage):
     """The compiler's options, or a defect of the headers: the run goes on in numpy, and the report says what was seen."""
     path, clip, _ = steered
-    out = tmp_path / "run.trace.bin"
+    words: tuple[object, ...] = (clip,)
+    if stage == "state":
+        path, words = (
+            demo_bundle / "norm_template.json",
+            (demo_bundle / "clips/Sneak_Turn.json", "--onnx", demo_bundle / "model.onnx"),
+        )
+    out, free = tmp_path / "run.trace.bin", ("--mode", "free", "--frames", 5)
     monkeypatch.setattr(plan, "library", spoilt_library)
-    drawn.disagreement.cache_clear()
-    status, report = report_of(command, path, clip, out)
+    for known in (drawn.disagreement, disagreement):
+        known.cache_clear()
+    answer = command("run", "--contract", path, *words, *free, "-o", out, "--format", "json")
+    refused = command("run", "--contract", path, *words, *free, "--engine", "native", "-o", out)
+    for known in (drawn.disagreement, disagreement):
+        known.cache_clear()
+    report = json.loads(answer.out)
     (finding,) = report["findings"]
-    assert (status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
-    assert "wish at frame 0" in finding["message"]
-    refused = command("run", "--contract", path, clip, "--mode", "free", "--engine", "native", "-o", out)
+    assert (answer.status, report["summary"]["engine"], finding["code"]) == (0, "numpy", "RP817")
+    assert f"{stage} at frame 0" in finding["message"]
     assert (refused.status, "a loop that differs" in refused.err) == (2, True)
-    drawn.disagreement.cache_clear()
 
 
 SANITIZED = """

@@ -6,7 +6,6 @@ names either: if a command fails here, it knows systems by their names.
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +20,7 @@ from ..cpp_room.generated_loop import Rows, as_numpy, build_loop
 from ..declared_room.foreign_files import write_model
 from ..engine_recordings import as_engine
 from ..programs import missing
-from ..systems_room.declared_runs import BUNDLES
-from .outside_project import PACKAGE, Answer, InProcess, Rigpact, keep_stages
+from .outside_project import PACKAGE, Answer, InProcess, Rigpact
 
 pytestmark = pytest.mark.repository
 MODEL = ("--onnx", "policy.onnx")
@@ -105,27 +103,6 @@ def test_its_observation_looks_back_in_every_mode(answered: Rigpact) -> None:
         assert after["observation"][24:] == pytest.approx(expected, abs=1e-6)
 
 
-def test_a_sparse_recording_is_enough(answered: Rigpact) -> None:
-    """A robot logs what is at hand: what is missing, a network's output or a whole history behind it, is recomputed."""
-    sparse, folded = answered.folder / "sparse.trace.jsonl", answered.folder / "folded.trace.jsonl"
-    keep_stages(answered.folder / "planted.trace.jsonl", sparse, ("sensors", "observation", "joint_targets"))
-    says(answered("explain", sparse, *BUNDLE, *MODEL), 1, "With action_scale = one", "EXPLAINED")
-    run = ("run", *DRIVEN, "--mode", "free", "--frames", 60, "--set", "history_order=oldest_first")
-    says(answered(*run, "--out", "backwards.trace.jsonl"), 0)
-    keep_stages(answered.folder / "backwards.trace.jsonl", folded, ("sensors", "joint_targets"))
-    says(answered("explain", folded, "--clip", *DRIVEN), 1, "With history_order = oldest_first", "EXPLAINED")
-
-
-def test_values_that_are_not_finite_are_traced_to_their_producer(answered: Rigpact) -> None:
-    """The same question as for a character that explodes."""
-    header, *rows = (answered.folder / "free.trace.jsonl").read_text(encoding="utf-8").splitlines()
-    broken = json.loads(rows[40])
-    broken["stages"]["joint_targets"][2] = "NaN"
-    lines = (header, *rows[:40], json.dumps(broken), *rows[41:])
-    (answered.folder / "broken.trace.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    says(answered("nan", *BUNDLE, *MODEL, "broken.trace.jsonl"), 1, "NONFINITE", "joint_targets", "hip_r")
-
-
 @pytest.fixture(scope="module")
 def gated(answered: Rigpact, tmp_path_factory: pytest.TempPathFactory) -> Rigpact:
     """A project of its own under the gate: the same files and one engine recording, gated and kept."""
@@ -151,28 +128,6 @@ def test_the_gate_runs_over_it(gated: Rigpact, tmp_path: Path) -> None:
     says(wrong("run", *DRIVEN, "--set", "target_origin=zero", "--out", "engine.trace.jsonl"), 0)
     as_engine(wrong.folder / "engine.trace.jsonl")
     says(wrong("gate"), 1, "FAIL", "target_origin", "add the default pose")
-
-
-def test_the_gate_takes_what_its_settings_say(gated: Rigpact, tmp_path: Path) -> None:
-    """A constant that moved since the base; a convention that both sides share; what is of another system is no pass."""
-    project = InProcess(tmp_path / "set", gated.imports)
-    shutil.copytree(gated.folder, project.folder)
-    settings, contract = project.folder / "rigpact.toml", project.folder / "policy.json"
-    text, declared = settings.read_text("utf-8"), json.loads(contract.read_text("utf-8"))
-    settings.write_text(text.replace("[gate]\n", '[gate]\nbase = "HEAD"\n', 1), "utf-8")
-    for words in (("init", "-q"), ("add", "."), ("-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "base")):
-        subprocess.run(["git", *words], cwd=project.folder, check=True, capture_output=True)
-    contract.write_text(json.dumps(declared | {"constants": declared["constants"] | {"action_scale": 0.5}}), "utf-8")
-    says(project("gate"), 1, "action_scale goes from 0.25 to 0.5")
-    contract.write_text(json.dumps(declared), "utf-8")
-    says(project("run", *DRIVEN, "--set", "target_origin=zero", "--out", "engine.trace.jsonl"), 0)
-    as_engine(project.folder / "engine.trace.jsonl")
-    for name, status in (("target_origin", 0), ("target_origins", 2)):
-        settings.write_text(f'{text}\n[gate.conventions]\n{name} = "zero"\n', "utf-8")
-        says(project("gate"), status)
-    shutil.copyfile(BUNDLES / "rig_inversion" / "clip.trace.safetensors", project.folder / "other.trace.safetensors")
-    settings.write_text(text.replace("engine.trace.jsonl", "other.trace.safetensors"), "utf-8")
-    says(project("gate"), 2, "UNDETERMINED")
 
 
 def test_its_users_test_it_with_pytest(gated: Rigpact) -> None:
