@@ -1,7 +1,6 @@
 """Small contracts: one fixed, and those that hypothesis draws (bones, history, order of slices, what the output holds)."""
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,19 +9,9 @@ from hypothesis import strategies as st
 
 from rigpact.contract import Contract, load_contract
 
+from ..runtime_room.tiny_character import layout, wave
+
 NAMES = ("pelvis", "thigh_l", "thigh_r", "spine_01", "head")
-
-
-def layout(widths: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    start, entries = 0, {}
-    for name, size in widths.items():
-        entries[name] = {"start": start, "size": size}
-        start += size
-    return entries
-
-
-def wave(count: int, middle: float, swing: float, phase: float) -> list[float]:
-    return [middle + swing * math.sin(1.7 * index + phase) for index in range(count)]
 
 
 def bundle(
