@@ -21,7 +21,7 @@ import pytest
 sys.modules |= dict.fromkeys(sys.argv[1:])  # their import fails
 sys.exit(pytest.main(["--collect-only", "-qq", "-n0", "-p", "no:cacheprovider"]))
 """
-LEFT_OUT = ("mujoco", "roma", "polygraphy", "mkdocs")
+LEFT_OUT = ("mujoco", "mkdocs")
 """What the line of CONTRIBUTING.md does not install."""
 SAYS = '#!/bin/bash\necho "${PWD##*/}: ${0##*/} $*" >> "$LOG"\n'
 VENV = '[ "$2" = venv ] && mkdir -p "$3/bin" && touch "$3/bin/activate"; true\n'

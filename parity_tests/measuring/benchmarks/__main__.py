@@ -26,7 +26,6 @@ import orjson
 
 from rigpact.contract import Contract, load_contract
 from rigpact.contract.contract_files import open_contract
-from rigpact.contract.pages.registry import find_system
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import (
     CallableNetwork,
@@ -36,14 +35,12 @@ from rigpact.reference_runtime import (
     Trace,
     open_run,
     read_clip,
-    read_recording,
     read_trace,
     run_frames,
     write_trace,
 )
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
-from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
 from rigpact.reports.comparing.compare import compare
@@ -139,32 +136,6 @@ def declared_contract(_folder: Path) -> Iterator[Figure]:
         yield beside(STEP, what, actions, 0.2, rounds=rounds, clock=time.thread_time)
 
 
-def rotations(_folder: Path) -> Iterator[Figure]:
-    """Decoding, composing and encoding 46 bones of 20,000 frames beside roma, on one thread."""
-    import roma
-    import torch
-
-    torch.set_num_threads(1)
-    codec, width = Rot6d(find_system("enemy_animation").conventions()), 6 * 46
-
-    def with_roma(delta: Any, previous: Any) -> Any:
-        """ΔR · R_prev; the columns of roma's frames are X, Z, X × Z, which a product from the left does not see."""
-        rows = (torch.from_numpy(flat).reshape(-1, 46, 2, 3).transpose(-1, -2) for flat in (delta, previous))
-        turn, before = map(roma.special_gramschmidt, rows)
-        turn = turn[..., [0, 2, 1]]
-        turn[..., 1] *= -1.0  # Y = Z × X
-        return (turn @ before)[..., :2].transpose(-1, -2).reshape(len(delta), width).numpy()
-
-    for dtype, bound in ((np.float32, 1e-3), (np.float64, 1e-9)):  # parallel axes magnify a rounding
-        delta, previous = np.random.default_rng(3).normal(size=(2, 20_000, width)).astype(dtype)
-        np.testing.assert_allclose(
-            with_roma(delta[:50], previous[:50]), codec.compose(delta[:50], previous[:50]), 0, bound
-        )
-        actions = {"ours": partial(codec.compose, delta, previous), "roma": partial(with_roma, delta, previous)}
-        what = f"rotations beside roma, native, {np.dtype(dtype).name}"
-        yield beside(STEP, what, actions, 0.25, "ms", rounds=5, clock=time.thread_time)
-
-
 def loading(folder: Path) -> Iterator[Figure]:
     """A prediction of 87 steps of 46 bones to float32 arrays, beside the least that anybody could do."""
     chance, path = np.random.default_rng(0), folder / "Walk_prediction.json"
@@ -183,45 +154,6 @@ def loading(folder: Path) -> Iterator[Figure]:
 
     actions = {"ours": lambda: read_clip(path), "orjson.loads and np.array": plain}
     yield beside("Files", "teacher file of 3.3 MB to float32 arrays", actions, 1.3, "ms", rounds=25)
-
-
-def polygraphy(folder: Path) -> Iterator[Figure]:
-    """A thousand frames from cold start to verdict, in a process that runs already, and through the model first."""
-    from polygraphy.comparator import IterationResult, RunResults
-    from polygraphy.json import save_json
-
-    for name, math in (("a", "f64"), ("b", "f32")):
-        scene = Character.demo(math)
-        trace, signature, order = (
-            scene.run(1000, "free"),
-            scene.network.signature,
-            scene.contract.conventions.input_order,
-        )
-        write_trace(trace, folder / f"{name}.trace.safetensors")
-        kept, output = RunResults(), signature.outputs[0].name
-        kept.append((name, [IterationResult({output: row[None]}, runner_name=name) for row in trace.stages["y_norm"]]))
-        kept.save(str(folder / f"{name}.json"))
-        names = {each.name: stage for each, stage in zip(signature.inputs, order, strict=True)}
-        feeds = [{each: trace.stages[stage][k : k + 1] for each, stage in names.items()} for k in range(1000)]
-        save_json(feeds, str(folder / f"inputs_{name}.json"))
-    a, b, out = (folder / f"{name}.trace.safetensors" for name in ("a", "b", "out"))
-    run = process(
-        *RIGPACT, "run", "--contract", *BUNDLE, SNEAK, "--onnx", MODEL, "--mode", "free", "--frames", 1000, "-o", out
-    )
-    diff, diff_out = (process(*RIGPACT, "diff", a, other, "--contract", *BUNDLE) for other in (b, out))
-    program, outputs = Path(sys.executable).with_name("polygraphy"), ("--load-outputs", folder / "a.json")
-    theirs = process(program, "run", *outputs, folder / "b.json")
-    first = process(program, "run", MODEL, "--onnxrt", "--load-inputs", folder / "inputs_a.json", *outputs)
-    contract = Character.demo().contract
-    by_a_call = lambda: judge(compare(*(read_recording(each, contract) for each in (a, b)), contract))  # noqa: E731
-    ways: Sequence[tuple[str, Action, Action, float]] = (
-        ("15 stages", diff, theirs, 0.05),
-        ("15 stages, by a call", by_a_call, theirs, 0.05),
-        ("run first, two commands", lambda: (run(), diff_out()), first, 0.1),
-    )  # fmt: skip
-    for way, ours, rival, most in ways:
-        actions = {"ours": ours, "Polygraphy's command line, 1 output": rival}
-        yield beside(COMPARING, f"two recorded runs of 1000 frames compared, {way}", actions, most, "s", rounds=3)
 
 
 def pairs_of_conventions(_folder: Path) -> Iterator[Figure]:
@@ -404,8 +336,7 @@ def recorder(folder: Path) -> Iterator[Figure]:
 
 
 BENCHMARKS: Sequence[Callable[[Path], Iterator[Figure]]] = (
-    free_run, declared_contract, rotations, loading, polygraphy, pairs_of_conventions, memory, starting, sweeps, growing,
-    recorder,
+    free_run, declared_contract, loading, pairs_of_conventions, memory, starting, sweeps, growing, recorder,
 )  # fmt: skip
 
 
