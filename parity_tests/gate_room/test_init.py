@@ -128,14 +128,20 @@ def test_the_base_is_the_branch_that_is_merged_into(project: Path, command: Comm
         shutil.rmtree(project / name)
     (project / "model.onnx").unlink()
     git(project, "init", "-q", "-b", "main")
-    git(project, "commit", "-q", "--allow-empty", "-m", "before the character")
-    git(project, "update-ref", "refs/remotes/origin/main", "HEAD")
-    command("init")
-    assert "base" not in written(project)  # nothing of a new character can break, and nothing could be compared
-    git(project, "add", "norm_template.json", "pretrain_template.json")
-    git(project, "commit", "-q", "-m", "bundle")
-    git(project, "update-ref", "refs/remotes/origin/main", "HEAD")
-    command("init", "--force")
-    assert written(project)["base"] == "origin/main"
+    (project / "clips.txt").touch()
+    # nothing of a new character can break, and nothing could be compared; half of its files are not it
+    bundle, companion = "norm_template.json", "pretrain_template.json"
+    for names, base in (
+        (("clips.txt",), None),
+        ((bundle,), None),
+        ((companion,), None),
+        ((bundle, companion), "origin/main"),
+    ):
+        git(project, "read-tree", "--empty")
+        git(project, "add", *names)
+        git(project, "commit", "-q", "-m", " ".join(names))
+        git(project, "update-ref", "refs/remotes/origin/main", "HEAD")
+        command("init", "--force")
+        assert written(project).get("base") == base, names
     with_bundle(project, "meta", "bone_names", value=lambda names: names[::-1])
     assert "RP969" in command("gate", "--format", "json").out
