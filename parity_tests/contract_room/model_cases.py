@@ -175,10 +175,7 @@ CASES = (
     case("RP422 model/opset_import", graph(opset(21))),
     case("RP450 model/opset_import", graph(opset(9))),
     case("RP423 model/opset_import", graph(lambda made: setattr(made.opset_import[0], "domain", "com.acme"))),
-    case(
-        "RP424 model/graph/input",
-        graph(one_row),
-    ),
+    case("RP424 model/graph/input", graph(one_row)),
     case("RP425 model/graph/input/1", graph(joins("state contacts angvel pose_hist"))),
     case(
         "RP425 model/graph/input/0", graph(joins("cond contacts angvel pose_hist rows"), node("Shape", "state", "rows"))
@@ -202,10 +199,7 @@ CASES = (
     case("RP437 model/graph/initializer/2", stored("x.bin")),
     case("RP437 model/graph/initializer/2", stored("x.bin", beside=8)),
     case("RP438 model/graph/initializer/2", stored("x.bin", beside=2_000_000, numbers=500_000)),
-    case(
-        "RP439 model/graph/initializer",
-        graph(*read_weight([]), of_size(2**30, 2, place=2)),
-    ),
+    case("RP439 model/graph/initializer", graph(*read_weight([]), of_size(2**30, 2, place=2))),
     case("RP440 model/graph/initializer/2", graph(weight("v", np.ones((4, 7))))),
     case("RP441 model/graph/initializer/2", graph(weight("w", np.ones((89, 18))))),
     case("RP442 model/graph/input/2", graph(weight("contacts", np.ones((9, 9))))),

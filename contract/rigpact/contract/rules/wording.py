@@ -42,14 +42,7 @@ def first_unlike(found: Sequence[Any], expected: Sequence[Any], where: str) -> I
 
 
 def at_first(
-    rule: Rule,
-    path: object,
-    place: tuple[object, ...],
-    bad: NDArray[np.bool_],
-    where: str,
-    axes: str,
-    /,
-    **values: Any,
+    rule: Rule, path: object, place: tuple[object, ...], bad: NDArray[np.bool_], where: str, axes: str, /, **values: Any
 ) -> Iterator[Finding]:
     """Yield one finding of a rule at the first marked place of a mask; nothing where no place is marked.
 

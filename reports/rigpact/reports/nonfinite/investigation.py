@@ -120,10 +120,7 @@ def _finite_statistics(subject: Subject) -> Changed | None:
     return replace(subject, contract=contract), f"{', '.join(words[:_SHOWN])}{more}: replaced by mean 0, std 1"
 
 
-GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {
-    "finite-statistics": _finite_statistics,
-    "clamp": _clamp,
-}
+GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {"finite-statistics": _finite_statistics, "clamp": _clamp}
 
 Verdict = Literal["finite", "nonfinite", "diverging", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {

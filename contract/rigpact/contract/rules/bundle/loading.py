@@ -51,10 +51,7 @@ AUXILIARY_LENGTH_DIFFERS = Rule.of("""RP305 error auxiliary-length-differs refus
     why: numbers and channels are matched by index: from the first one too many or too few every bone is normalised with
     another bone's statistics""")
 
-_REQUIRED = {
-    "state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS),
-    "output_layout": (ROTATIONS,),
-}
+_REQUIRED = {"state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS), "output_layout": (ROTATIONS,)}
 
 
 def _check_layouts(view: BundleView) -> Iterator[Finding]:

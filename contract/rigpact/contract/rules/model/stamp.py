@@ -21,10 +21,7 @@ def _check_stamp(subject: Subject) -> Iterator[Finding]:
         found = model.graph.metadata.get(STAMP) if model.graph is not None else None
         if found is not None and found != sha256:
             yield OTHER_CONTRACT.at(
-                model.path,
-                ("metadata", STAMP),
-                found=found[:_HASH_CHARACTERS],
-                expected=sha256[:_HASH_CHARACTERS],
+                model.path, ("metadata", STAMP), found=found[:_HASH_CHARACTERS], expected=sha256[:_HASH_CHARACTERS]
             )
 
 
