@@ -129,7 +129,8 @@ def test_the_examples_are_the_golden_findings(checkout: Path) -> None:
     examples = json.loads(path.read_text(encoding="utf-8"))
     if REGENERATE:
         examples = dict(sorted({**examples, **found}.items()))
-        path.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        rows = (f"{json.dumps(code)}: {json.dumps(each, ensure_ascii=False)}" for code, each in examples.items())
+        path.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8", newline="\n")
     assert {code: examples.get(code) for code in found} == found
     run_by_canary = {rule.code for rule in canary.TEXTS.rules}  # these show their message without numbers
     assert set(examples) == {rule.code for rule in ALL_RULES} - run_by_canary
