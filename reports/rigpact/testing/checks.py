@@ -15,7 +15,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Rule
 from rigpact.contract.rules.answers import baseline
 from rigpact.contract.rules.catalogue import FAMILIES
-from rigpact.contract.rules.family import GIVES, Need, Texts
+from rigpact.contract.rules.family import Need, Texts
 from rigpact.contract.rules.model import canary
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
@@ -99,8 +99,13 @@ _MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
     Need.PREDICTION: lambda files: "" if files.clips_of_kind(Kind.TEACHER_PREDICTION) else _NO_PREDICTION,
 }
 """What people may give beside the contract, with the text of what the files lack; '' if nothing."""
-_OF_A_BUNDLE = frozenset({Need.CLIP, Need.ROWS, Need.PREDICTION, Need.POSITIONS})
-_OF_A_SYSTEM = frozenset({Need.SYSTEM_DATA})
+_OF_A_SYSTEM = frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.MODEL, Need.SYSTEM_DATA})
+_POSSIBLE: Mapping[Kind, frozenset[Need]] = {
+    Kind.BUNDLE: frozenset(Need) - {Need.SYSTEM_CONTRACT, Need.CONTRACT_FILE, Need.DECLARATION, Need.SYSTEM_DATA},
+    Kind.SYSTEM_CONTRACT: _OF_A_SYSTEM | {Need.CONTRACT_FILE},
+    Kind.DECLARATION: _OF_A_SYSTEM | {Need.DECLARATION},
+}
+"""What families may need with each kind of contract."""
 
 
 def _lets_findings_be(files: UserFiles) -> bool:
@@ -110,11 +115,10 @@ def _lets_findings_be(files: UserFiles) -> bool:
 
 def _asked(files: UserFiles) -> Iterator[tuple[Texts, str]]:
     """Yield each family that can be run with this kind of contract, and the text of what it lacks; '' if nothing."""
-    of_a_system = files.bundle.kind.is_of_a_system
-    possible = GIVES[files.bundle.kind] | {Need.MODEL} | (_OF_A_SYSTEM if of_a_system else _OF_A_BUNDLE)
-    for family in filter(lambda each: possible.issuperset(each.needs), FAMILIES):
+    kind = files.bundle.kind
+    for family in filter(lambda each: _POSSIBLE[kind].issuperset(each.needs), FAMILIES):
         yield family, _lacking(files, *family.needs)
-    if not of_a_system:
+    if not kind.is_of_a_system:
         yield canary.TEXTS, _lacking(files, Need.MODEL, Need.PREDICTION)
         yield baseline.TEXTS, "" if _lets_findings_be(files) else _NO_BASELINE
 

@@ -41,7 +41,7 @@ from rigpact.contract.rules.bundle import (
 )
 from rigpact.contract.rules.clips import clips, mean_pose, root_and_feet
 from rigpact.contract.rules.clips import rotations as clip_rotations
-from rigpact.contract.rules.family import Family, Subject, Texts, given_by
+from rigpact.contract.rules.family import Family, Subject, Texts
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.files.structure import (
     MISSING_KEY,
@@ -79,11 +79,9 @@ LOADING: tuple[Family, ...] = tuple(
 
 
 def findings(subject: Subject, families: Iterable[Family]) -> Iterator[Finding]:
-    """Yield what the families that can be run find."""
-    given = given_by(subject.kinds)
+    """Yield what the families find in the parts of a subject that are there."""
     for family in families:
-        if given.issuperset(family.needs):
-            yield from family.findings(subject)
+        yield from family.findings(subject)
 
 
 def refusals(subject: Subject) -> list[Finding]:

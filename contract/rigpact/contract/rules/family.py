@@ -70,12 +70,6 @@ class Subject:
             listed += [(each.path, TRACE, each.sha256) for each in self.system.recordings]
         return [{"path": str(path), "kind": kind, "sha256": digest} for path, kind, digest in listed]
 
-    @property
-    def kinds(self) -> set[str]:
-        """The kinds of the artefacts. A system that is given without a file counts as its contract."""
-        own = {Kind.SYSTEM_CONTRACT.value} if self.system is not None and self.system.document is None else set()
-        return own | {file["kind"] for file in self.files}
-
     @cached_property
     def view(self) -> BundleView | None:
         """The bundle as rules read it."""
@@ -119,26 +113,6 @@ class Need(StrEnum):
     CONTRACT_FILE = "the contract file of a system that rigpact hosts"
     DECLARATION = "your own contract"
     SYSTEM_DATA = "recordings of another system"
-
-
-GIVES: Mapping[str, frozenset[Need]] = {
-    Kind.BUNDLE: frozenset({Need.DOCUMENT, Need.BUNDLE, Need.STATISTICS, Need.CONTRACT}),
-    Kind.COMPANION: frozenset({Need.DOCUMENT, Need.STATISTICS}),
-    Kind.RAW_CLIP: frozenset({Need.DOCUMENT, Need.CLIP}),
-    Kind.TEACHER_BATCH: frozenset({Need.DOCUMENT, Need.ROWS}),
-    Kind.TEACHER_PREDICTION: frozenset({Need.DOCUMENT, Need.ROWS, Need.PREDICTION}),
-    MODEL: frozenset({Need.MODEL, Need.POSITIONS}),
-    Kind.SYSTEM_CONTRACT: frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.CONTRACT_FILE}),
-    Kind.DECLARATION: frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.DECLARATION}),
-    TRACE: frozenset({Need.SYSTEM_DATA}),
-}
-"""What each kind of file gives to the families that `check` runs."""
-
-
-def given_by(kinds: Iterable[str]) -> frozenset[Need]:
-    """What files of these kinds give together: the contract of another system says itself how its models are bound."""
-    given = frozenset[Need]().union(*(GIVES[kind] for kind in kinds))
-    return given - {Need.POSITIONS} if Need.SYSTEM_CONTRACT in given else given
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.declared.reading import declaration_of
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.files.structure import has_its_shape
@@ -60,8 +60,7 @@ VECTOR_OPEN = Rule.of("""RP772 warning declared-vector-open
 
 def _check_declaration(files: SystemFiles) -> Iterator[Finding]:
     document = need(files.document)
-    if not has_its_shape(document):
-        return
+    need(document, when=document.kind is Kind.DECLARATION and has_its_shape(document))
     declaration = declaration_of(document)
     yield from (_finding(document, problem) for problem in declaration.problems)
     for choice in declaration.left_open:

@@ -6,7 +6,7 @@ finding names the first field that moved. `open_contract` refuses what `rules.en
 
 from collections.abc import Iterator
 
-from rigpact.contract.documents import Document
+from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, canonical_name, find_system, known_systems
@@ -65,7 +65,8 @@ CONSTANT_WRONG = Rule.of("""RP711 error system-constant-wrong refused
 
 def _check_loading(files: SystemFiles) -> Iterator[Finding]:
     document = need(files.document)
-    root, system = need(document, when=has_its_shape(document)).data, hosted_system(document)
+    need(document, when=document.kind is Kind.SYSTEM_CONTRACT and has_its_shape(document))
+    root, system = document.data, hosted_system(document)
     if system is None:
         yield UNKNOWN_SYSTEM.at(document.path, "/system", name=root["system"], known=", ".join(_hosted_names()))
         return
