@@ -3,11 +3,13 @@
 E: ENGINE_LAYOUT, M: ENGINE_MATH, R: RETRAIN, T: TRACE, C: COSMETIC. The code under test computes no label.
 """
 
+import json
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from .edits import Edit, both, changed, drop, more, put, scaled, shorter
+from .small_character import bundle_document, rot6d
 
 Bundle = dict[str, Any]
 Slices = list[tuple[str, list[float], list[float]]]
@@ -264,48 +266,20 @@ PAIRS = (
          "bookkeeping-changed frame-rate-changed recorded-mean-moved bone-renamed", "EMRTC"),
 )  # fmt: skip
 """Every pair; `before` of some of them is edited too, see BEFORE."""
-_DECLARED: Bundle = {
-    "units": "meters",
-    "handedness": "left",
-    "axes": {"x": "forward", "y": "right", "z": "up"},
-    "spaces": {"bone_rotations": "local_6d", "bone_angular_velocities": "local_rad_per_sec"},
-    "alignment": {"x_to_y": {"mode": "next", "offset": 1}, "cond_to_y": {"mode": "match_x", "offset": 0}},
-    "trajectory": {"type": "direction_window", "seconds": [-0.3, 0.0, 0.3]},
-    "root_motion": {"source": "rm", "root_yaw_units": "radians"},
-    "asset_to_ue": {"applied": False},
-}
-
-
-def rot6d(angle_rad: float) -> list[float]:
-    """Columns X and Z of a rotation about Z."""
-    return [math.cos(angle_rad), math.sin(angle_rad), 0.0, 0.0, 0.0, 1.0]
 
 
 def base() -> Bundle:
-    """Three bones whose mean poses tell them apart, two frames of history, everything declared but the matrix layout."""
-    pose = [number for bone in range(3) for number in rot6d(1.2 + 0.3 * bone)]
-    sizes = {"RootPosition": 3, "RootVelocity": 2, "RootYaw": 1, "BoneRotations6D": 18}
-    sizes |= {"BoneAngularVelocities": 9, "Contacts": 2}
-    starts = [sum(list(sizes.values())[:place]) for place in range(len(sizes))]
-    bones = ["pelvis", "thigh_l", "thigh_r"]
-    layout = {name: {"start": start, "size": size} for start, (name, size) in zip(starts, sizes.items(), strict=True)}
-    skeleton = {"root_bone": "root", "bone_names": list(bones), "parents": [-1, 0, 0]}
-    skeleton["ref_local_offsets_m"] = [[0.0, 0.0, 0.9], [0.0, -0.1, 0.0], [0.0, 0.1, 0.0]]
-    meta = {
-        "state_layout": layout,
-        "output_layout": {"BoneRotations6D": {"start": 0, "size": 18}},
-        "bone_names": bones,
-        "rot6d_spec": {"columns": ["X", "Z"], "output_mode": "residual"},
-        "skeleton": skeleton,
-    }
-    numbers = {
-        "MuX": [0.0] * 6 + pose + [0.0] * 9 + [0.5] * 2, "StdX": [1.0] * 6 + [0.25] * 18 + [0.5] * 11,
-        "MuY": list(pose), "StdY": [0.1] * 18, "tanh_scales_rootvel": [1.5, 1.5], "tanh_scales_angvel": [2.0] * 9,
-        "tanh_scales_pose_hist": [1.0] * 36, "MuPoseHist": [0.1] * 36, "StdPoseHist": [0.3] * 36,
-        "MuAngVel": [0.0] * 9, "StdAngVel": [0.4] * 9, "s_eff_X": [0.5] * 35,
-    }  # fmt: skip
-    facts = {"bundle_version": 2, "notes": "a walk", "fps": 60, "input_dim": 35, "output_dim": 18, "pose_hist_len": 2}
-    return {**facts, **numbers, "cond_norm_config": {"mode": "Raw"}, "meta": meta | _DECLARED}
+    """The small character with nothing but what the pairs are about: everything declared but the matrix layout."""
+    bundle: Bundle = json.loads(json.dumps(bundle_document()))
+    bundle["MuY"] = [number for bone in range(3) for number in rot6d(1.2 + 0.3 * bone)]  # which tells the bones apart
+    bundle["MuX"][6:24] = bundle["MuY"]
+    for key in ("pose_hist_dim", "group_priors_rot6d", "s_eff_Y", "s_eff_meta"):
+        del bundle[key]
+    meta = bundle["meta"]
+    del meta["std_floor"]
+    meta |= {"rot6d_spec": {"columns": ["X", "Z"], "output_mode": "residual"}, "asset_to_ue": {"applied": False}}
+    meta |= {"trajectory": {"type": "direction_window", "seconds": [-0.3, 0.0, 0.3]}}
+    return bundle | {"notes": "a walk", "cond_norm_config": {"mode": "Raw"}}
 
 
 _ABSOLUTE = put("absolute", *SPEC, "output_mode")
