@@ -248,6 +248,4 @@ def test_attributes_are_read_as_words_and_numbers(saved: Callable[..., Path]) ->
         "alphas": [0.5],
     }
     (found,) = (each for each in open_model(saved(node("Own", "all", "own", **said))).nodes if each.op == "Own")
-    assert found.attributes == {
-        name: tuple(value) if isinstance(value, list) else value for name, value in said.items()
-    }
+    assert found.attributes == {name: tuple(each) if isinstance(each, list) else each for name, each in said.items()}

@@ -26,10 +26,7 @@ def game(engine_of, bundle, tmp_path_factory):
 
 
 SLIPS = {
-    "the recorder began late and numbers its own first frame 0": (
-        lambda rows: rows[5:],
-        "drove it from its frame 5 on",
-    ),
+    "the recorder began late, its first frame is its 0": (lambda rows: rows[5:], "drove it from its frame 5 on"),
     "one frame was recorded twice": (lambda rows: [*rows[:41], *rows[40:-1]], "frame 40 was recorded twice"),
     "one frame was lost": (lambda rows: [*rows[:40], *rows[41:]], "frame 40 was lost"),
 }

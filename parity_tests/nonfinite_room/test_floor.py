@@ -76,16 +76,9 @@ def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_sub
 
 def test_run_takes_contacts_from_the_floor_only_when_asked(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
     """A trace that is meant for a diff must say what the engine did, not what it could have done."""
-    words = [
-        "run",
-        "--contract",
-        demo_bundle / "norm_template.json",
-        "--onnx",
-        demo_bundle / "model.onnx",
-        "--frames",
-        10,
-    ]
-    words += ["--companion", demo_bundle / "pretrain_template.json", demo_bundle / "clips" / "Sneak_Turn.json"]
+    files = {"--contract": "norm_template.json", "--companion": "pretrain_template.json", "--onnx": "model.onnx"}
+    words = ["run", *(word for option, name in files.items() for word in (option, demo_bundle / name)), "--frames", 10]
+    words += [demo_bundle / "clips" / "Sneak_Turn.json"]
     traces = []
     for name, more in (("plain", ()), ("floor", ("--floor-contacts",))):
         out = tmp_path / f"{name}.trace.jsonl"
