@@ -1,5 +1,6 @@
 """Tables as files: one table of files with their columns, one of damaged files with their place. Files are written by hand."""
 
+import gzip
 import io
 import json
 import math
@@ -82,6 +83,7 @@ TABLES = [
     ("a.jsonl", text({**SAID, "q": 1}, {**SAID, "q": 2}), {"fps": [30, 30], "q": [1, 2]}, SAID),
     ("a.jsonl", text([1, 2], [3, 4]), {UNNAMED: [[1, 2], [3, 4]]}),
     ("a.jsonl", b'\xef\xbb\xbf{"q": 1}\n\n{"q": 2}\n{"q":', {"q": [1, 2]}, {}, "cut off in line 4, after 2 whole frames"),
+    ("a.jsonl.gz", gzip.compress(b'{"q": 1}\n{"q": 2}\n')[:-4], {"q": [1, 2]}, {}, "cut off in line 3, after 2 whole frames"),
     ("a.jsonl", text(HEADER, frame(0), frame(1)), OF_TRACE, {"fps": 60.0, "mode": "free"}),
     ("a.jsonl", text(nested(63, IN_NAMES)), {"a." * 63 + "q": [1]}),
     ("a.jsonl", text(nested(31, IN_LISTS)), {"a[0]." * 31 + "q": [1]}),

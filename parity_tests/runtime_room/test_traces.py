@@ -14,7 +14,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
-from rigpact.reference_runtime.recordings import trace_lines
 from rigpact.reference_runtime.recordings.opened import is_trace_name
 from rigpact.reference_runtime.recordings.precision import words_to_precision
 from rigpact.reference_runtime.recordings.trace import json_to_header, run_header
@@ -144,16 +143,6 @@ def test_a_file_has_the_frames_that_were_written(tmp_path, case):
     np.testing.assert_array_equal(trace.stages["cond"], np.stack((numbers, -numbers), axis=1))
     np.testing.assert_array_equal(trace.stages["quat"], [[0, 0, 0, 1]] * count)
     assert {rows.dtype for rows in trace.stages.values()} == {np.dtype(np.float32)}
-
-
-@every_case("numbers", [2, 1 << 22])
-@every_case("frames", [1, 3, 4, 5, 8, 9])
-def test_no_frame_is_lost_where_two_pieces_meet(frames, numbers, tmp_path, monkeypatch):
-    """A wide stage gets smaller pieces than a narrow one."""
-    monkeypatch.setattr(trace_lines, "_BLOCK_FRAMES", 4)
-    monkeypatch.setattr(trace_lines, "_BLOCK_NUMBERS", numbers)
-    trace = read_trace(lines(tmp_path / "t.trace.jsonl", HEADER, *map(frame, range(frames))))
-    assert trace.stages["cond"].tolist() == [[k, -k] for k in range(frames)]
 
 
 C_TOKENS = {

@@ -26,7 +26,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_JSON_DEPTH, JsonFile, write_bytes, written_whole
 from rigpact.contract.files.json_text import decoded
 from rigpact.reference_runtime.recordings.trace import FORMAT, Trace
-from rigpact.reference_runtime.recordings.trace_lines import cut_off_text, json_line, json_numbers, lines_of
+from rigpact.reference_runtime.recordings.trace_lines import JsonLines, json_numbers
 
 UNNAMED = ""
 """The name of an array that has none."""
@@ -183,23 +183,12 @@ def _first(value: Any) -> Any:
 
 def read_json_lines_table(path: Path) -> Table:
     """One row a line after a trace's header, if there is one; a last line that was cut off is passed over, and said."""
-    rows: list[dict[str, Any]] = []
-    said: dict[str, Any] = {}
-    truncation = None
-    for line, (text, whole) in enumerate(lines_of(path), 1):
-        if not text.strip():
-            continue
-        try:
-            entry = json_line(text.removeprefix(b"\xef\xbb\xbf"), f"{path}:{line}")
-        except UnusableInput:
-            truncation = cut_off_text(text, whole, line, len(rows))
-            if truncation is None:
-                raise
-            break
+    rows, said, lines = list[dict[str, Any]](), dict[str, Any](), JsonLines(path)
+    for line, _, entry in lines:
         said = said or _said_of(entry)
         if rows or not isinstance(entry, dict) or entry.get("format") != FORMAT:
             rows.append(_row(entry, f"{path}:{line}"))
-    return table_of_rows(rows, path, said, truncation)
+    return table_of_rows(rows, path, said, lines.truncation or None)
 
 
 def _row(entry: Any, place: str) -> dict[str, Any]:

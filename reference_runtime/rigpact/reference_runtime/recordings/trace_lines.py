@@ -11,7 +11,6 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -177,11 +176,29 @@ def _standard_token(match: re.Match[str]) -> str:
     return f'"{"-" if is_infinite and match.group(1) == "-" else ""}{"Infinity" if is_infinite else "NaN"}"'
 
 
-def cut_off_text(line: bytes, whole: bool, number: int, frames: int) -> str | None:  # noqa: FBT001 - as `lines_of` yields it
-    """Where a file ends whose last line cannot be read; None where the line is not a frame that was cut off."""
-    if whole or not _is_cut_off(line):
-        return None
-    return f"cut off in line {number}, after {frames} whole frames"
+class JsonLines:
+    """The entries of a file, one a line, with the line and its number. truncation: where a file ends that was cut off."""
+
+    def __init__(self, path: Path) -> None:
+        """Nothing is read yet."""
+        self._path, self.truncation = path, ""
+
+    def __iter__(self) -> Iterator[tuple[int, bytes, Any]]:
+        """UnusableInput for a line that is none, but for the beginning of one at the end."""
+        frames = 0
+        for number, (text, whole) in enumerate(lines_of(self._path), start=1):
+            line = text.removeprefix(_BYTE_ORDER_MARK)  # of Windows editors
+            if not line.strip() and whole:
+                continue
+            try:
+                entry = json_line(line, f"{self._path}:{number}")
+            except UnusableInput:
+                if whole or not _is_cut_off(line):
+                    raise
+                self.truncation = f"cut off in line {number}, after {frames} whole frames"
+                return
+            frames += not _is_of_header(entry)
+            yield number, line, entry
 
 
 def _is_cut_off(line: bytes) -> bool:
@@ -196,8 +213,6 @@ def _is_cut_off(line: bytes) -> bool:
 
 _ENDLESS = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _NON_FINITE = {"NaN", *_ENDLESS.values()}
-_BLOCK_FRAMES, _BLOCK_NUMBERS = 512, 1 << 22
-"""Number of frames per block while reading, and the largest number of values in a block."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -235,34 +250,44 @@ def _compressing(raw: IO[bytes], path: Path) -> Any:
 
 
 def read_json_lines(path: Path) -> Trace:
-    """Read a trace line by line; `truncation` reports any data after the last complete line."""
-    lines = lines_of(path)
-    header, widths = json_to_header(json_line(_first_of(lines), f"{path}:1"), f"{path}:1")
-    rows = FrameRows(widths)
-    truncation = None
-    for number, (line, whole) in enumerate(lines, start=2):
-        if not line.strip() and whole:
-            continue
-        try:
-            entry = json_line(line, f"{path}:{number}")
-        except UnusableInput:
-            truncation = cut_off_text(line, whole, number, len(rows.frames))
-            if truncation is None:
-                raise
-            break
+    """Read a trace line by line; `truncation` reports any data after the last complete line.
+
+    Numbers of a stage stand in one growing buffer, which is the array then: memory never holds a stage twice.
+    """
+    lines, census = JsonLines(path), PrecisionCensus()
+    entries = iter(lines)
+    header, widths = json_to_header(next(entries, (1, b"", None))[2], f"{path}:1")
+    frames, times_s, numbers = list[int](), list[float](), {name: bytearray() for name in widths}
+    for number, line, entry in entries:
+        place = f"{path}:{number}"
         if is_header(line):
-            raise another_segment(f"{path}:{number}", len(rows.frames))
-        rows.append(entry, f"{path}:{number}")
-    if not rows.frames:
+            raise another_segment(place, len(frames))
+        said: Any = entry if isinstance(entry, dict) else {}
+        frame, time_s, stages = said.get("frame"), said.get("time"), said.get("stages")
+        if not isinstance(frame, int) or not is_integer(frame) or not -(1 << 62) < frame < 1 << 62:
+            raise UnusableInput(f"{place}#/frame", repr(frame)[:60], "a frame number")
+        if frames and frame <= frames[-1]:
+            raise UnusableInput(f"{place}#/frame", str(frame), f"a number above {frames[-1]}", "frames must increase")
+        if not is_number(time_s) or not math.isfinite(time_s):
+            raise UnusableInput(f"{place}#/time", repr(time_s)[:60], "seconds")
+        if not isinstance(stages, dict) or set(stages) != set(widths):
+            found = ", ".join(stages) if isinstance(stages, dict) else repr(stages)[:60]
+            raise UnusableInput(f"{place}#/stages", found, f"the header's stages: {', '.join(widths)}")
+        for name, row in [(name, _row(stages[name], widths[name], f"{place}#/stages/{name}")) for name in widths]:
+            census.add_text(row)
+            with np.errstate(over="ignore"):
+                numbers[name] += row.astype("<f4").data
+        frames.append(frame)
+        times_s.append(float(time_s))
+    if not frames:
         raise UnusableInput(path, "a header and no whole frame", "at least one frame")
-    stages = {name: rows.joined(name) for name in widths}
-    frame, time_s = np.array(rows.frames, np.int64), np.array(rows.times_s)
-    return Trace(header, frame, time_s, stages, truncation, of_text=rows.census.precision)
+    rows = {name: np.frombuffer(numbers[name], "<f4").reshape(len(frames), widths[name]) for name in widths}
+    clock = np.array(frames, np.int64), np.array(times_s)
+    return Trace(header, *clock, rows, lines.truncation or None, of_text=census.precision)
 
 
-def _first_of(lines: Iterator[tuple[bytes, bool]]) -> bytes:
-    """The first line, without the byte order mark that Windows editors write; empty where there is none."""
-    return next((line for line, _ in lines), b"").removeprefix(_BYTE_ORDER_MARK)
+def _is_of_header(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.get("format") == FORMAT
 
 
 def is_header(line: bytes) -> bool:
@@ -270,68 +295,21 @@ def is_header(line: bytes) -> bool:
     if FORMAT.encode() not in line:  # nearly every line is a frame, and long
         return False
     try:
-        entry = json_line(line, "")
+        return _is_of_header(json_line(line, ""))
     except UnusableInput:
         return False
-    return isinstance(entry, dict) and entry.get("format") == FORMAT
 
 
 def begins_with_a_frame(path: Path) -> bool:
     """Whether the first line is a frame, and no header: the log of a recorder that writes none."""
     try:
-        entry = json_line(_first_of(lines_of(path)), str(path))
+        first = next((line for line, _ in lines_of(path)), b"").removeprefix(_BYTE_ORDER_MARK)
+        entry = json_line(first, str(path))
     except UnusableInput:
         return False
     if not isinstance(entry, dict) or entry.keys() & {"format", "version", "producer"}:
         return isinstance(entry, list)
     return "frame" in entry or any(isinstance(value, list) for value in entry.values())
-
-
-@dataclass
-class FrameRows:
-    """Frames read so far: every one has every stage of the header."""
-
-    widths: dict[str, int]
-    frames: list[int] = field(default_factory=list)
-    times_s: list[float] = field(default_factory=list)
-    census: PrecisionCensus = field(default_factory=PrecisionCensus)
-    _blocks: dict[str, list[FloatArray]] = field(default_factory=dict)
-
-    def append(self, entry: Any, place: str) -> None:
-        """Add one frame; UnusableInput if it does not match the header or the frames before it."""
-        frame = entry.get("frame") if isinstance(entry, dict) else None
-        if not isinstance(frame, int) or not is_integer(frame) or not -(1 << 62) < frame < 1 << 62:
-            raise UnusableInput(f"{place}#/frame", repr(frame)[:60], "a frame number")
-        time_s, stages = entry.get("time"), entry.get("stages")
-        if self.frames and frame <= self.frames[-1]:
-            raise UnusableInput(
-                f"{place}#/frame", str(frame), f"a number above {self.frames[-1]}", "frames must increase"
-            )
-        if not is_number(time_s) or not math.isfinite(time_s):
-            raise UnusableInput(f"{place}#/time", repr(time_s)[:60], "seconds")
-        if not isinstance(stages, dict) or set(stages) != set(self.widths):
-            found = ", ".join(stages) if isinstance(stages, dict) else repr(stages)[:60]
-            raise UnusableInput(f"{place}#/stages", found, f"the header's stages: {', '.join(self.widths)}")
-        read = {name: _row(stages[name], width, f"{place}#/stages/{name}") for name, width in self.widths.items()}
-        for name, row in read.items():
-            self.census.add_text(row)
-            self._keep(name, row)
-        self.frames.append(frame)
-        self.times_s.append(float(time_s))
-
-    def _keep(self, name: str, row: FloatArray) -> None:
-        """Put a row into the stage's last block. Large blocks return to the system after joining, rows do not."""
-        blocks = self._blocks.setdefault(name, [])
-        height = max(1, min(_BLOCK_FRAMES, _BLOCK_NUMBERS // len(row)))
-        place = len(self.frames) % height
-        if place == 0:
-            blocks.append(np.empty((height, len(row)), np.float32))
-        with np.errstate(over="ignore"):
-            blocks[-1][place] = row
-
-    def joined(self, name: str) -> FloatArray:
-        """The stage as one array. Its blocks are released, so memory never holds both forms of all stages."""
-        return np.concatenate(self._blocks.pop(name))[: len(self.frames)]
 
 
 def _row(values: Any, width: int, place: str) -> FloatArray:
