@@ -115,7 +115,6 @@ def to_matrix(six: Array) -> Array:
 
 
 def to_six(matrix: Array) -> Array:
-    """Columns X and Z, flat."""
     return np.concatenate([matrix[..., 0], matrix[..., 2]], axis=-1).reshape(len(matrix), -1)
 
 

@@ -55,7 +55,6 @@ def project(folder: Path, trace: Trace | None = None) -> Path:
 
 
 def lines_of(path: Path) -> Lines:
-    """The lines of a trace, the header first."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -69,17 +68,14 @@ def edited(path: Path, edit: Callable[[Lines], object], out: str = TRACE) -> Pat
 
 
 def said(trace: Trace, **changes: Any) -> Trace:
-    """The trace with another header."""
     return replace(trace, header=replace(trace.header, **changes))
 
 
 def codes(answer: Any) -> list[str]:
-    """The codes of all findings of an answer as JSON."""
     return [finding["code"] for finding in _findings(answer)]
 
 
 def errors(answer: Any) -> list[str]:
-    """The codes of all errors of an answer as JSON."""
     return [finding["code"] for finding in _findings(answer) if finding["severity"] == "error"]
 
 

@@ -80,7 +80,6 @@ def cancelling(graph: Graph) -> str:
 
 
 def of_three(op: str, activation: str) -> Callable[[Graph], str]:
-    """Three layers side by side, joined by an operation."""
     return lambda graph: graph.linear(
         graph.add(op, *[graph.add(activation, graph.linear("x", 32, WIDTH)) for _ in range(3)]), OUT, 32
     )
@@ -118,7 +117,6 @@ def recurrent_state(op: str, gates: int, *more: str | Callable[[Graph], str], **
 
 
 def recurrent(op: str, gates: int) -> Callable[[Graph], str]:
-    """A recurrent layer and a linear one."""
     return lambda graph: graph.linear(recurrent_state(op, gates)(graph), OUT, 6)
 
 
@@ -161,7 +159,6 @@ def lengths(graph: Graph) -> str:
 
 
 def shares_of_columns(graph: Graph) -> str:
-    """A softmax that, before operator set 13, ran over several axes."""
     return graph.linear(graph.add("Flatten", graph.add("Softmax", graph.tokens(), axis=1)), OUT, WIDTH)
 
 

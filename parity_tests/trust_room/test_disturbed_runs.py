@@ -74,7 +74,6 @@ def started(*words: str) -> subprocess.Popen[str]:
 
 
 def finished(*words: str) -> None:
-    """A command that ends well: status 1 is findings."""
     with started(*words) as process:
         assert process.wait(timeout=240) in {0, 1}
 
@@ -88,7 +87,6 @@ def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
 
 
 def whole_lines(journal: Path) -> list[bytes]:
-    """The finished cells of a journal that somebody may be writing."""
     return [line for line in journal.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 

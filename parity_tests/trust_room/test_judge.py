@@ -63,7 +63,6 @@ def settings(old: str, new: str) -> Callable[[Path], None]:
 
 
 def more(text: str) -> Callable[[Path], None]:
-    """The settings with more at their end."""
     return write("rigpact.toml", SETTINGS + text)
 
 
@@ -84,7 +83,6 @@ def several(*changes: Callable[[Path], object]) -> Callable[[Path], None]:
 
 
 def gone(name: str) -> Callable[[Path], None]:
-    """The change that deletes a file."""
     return lambda folder: (folder / name).unlink()
 
 
@@ -100,7 +98,6 @@ def linked(name: str, target: str) -> Callable[[Path], None]:
 
 
 def cut_off(text: str) -> str:
-    """The first seven of twelve frames of a table."""
     return "".join(text.splitlines(keepends=True)[:8])
 
 
@@ -127,7 +124,6 @@ class Way:
 
 
 def ways(family: str, said: str, changes: dict[str, Callable[[Path], object]], **how: Any) -> list[Way]:
-    """Ways with one answer."""
     return [Way(family, name, change, said, **how) for name, change in changes.items()]
 
 

@@ -36,7 +36,6 @@ def session(path: Path, level: Any = LEVELS.ORT_ENABLE_ALL, threads: int = 1) ->
 
 
 def by_rows(run: Any, x: Array, step: int) -> Array:
-    """The answers to some rows at a time."""
     return np.concatenate([run(x[at : at + step]) for at in range(0, len(x), step)])
 
 
@@ -93,7 +92,6 @@ def one_weight(graph: Graph) -> None:
 
 
 def halved_precision(graph: Graph) -> None:
-    """Every weight rounded to float16."""
     for values in (each for each in graph.weights.values() if each.dtype == F and each.shape):
         values[...] = values.astype(np.float16).astype(F)
 

@@ -23,7 +23,6 @@ ROWS = 3
 
 
 def flat(graph: Graph, values: str, width: int) -> str:
-    """Rows again, to leave the model."""
     return graph.add("Reshape", values, graph.whole(-1, width))
 
 
@@ -34,7 +33,6 @@ def padded(*pads: int, mode: str = "constant") -> Built:
 
 
 def padded_axis(graph: Graph) -> str:
-    """The axes are named: the second pair of numbers of every other axis is 0."""
     return flat(graph, graph.add("Pad", "x", graph.whole(2, 3), "", graph.whole(1)), WIDTH + 5)
 
 
@@ -61,12 +59,10 @@ def spread_of_others(graph: Graph) -> str:
 
 
 def shares(graph: Graph) -> str:
-    """A softmax over the second of three axes."""
     return flat(graph, graph.add("Softmax", graph.tokens(), axis=1), WIDTH)
 
 
 def convolved(graph: Graph) -> str:
-    """A convolution that pads by itself."""
     return flat(graph, graph.add("Conv", graph.tokens(6, 16), graph.weight(4, 6, 3), auto_pad="SAME_UPPER"), 64)
 
 
@@ -131,7 +127,6 @@ Edit = Callable[[Any], object]
 
 
 def linear(graph: Graph) -> str:
-    """One layer."""
     return graph.linear("x", WIDTH, WIDTH)
 
 
@@ -169,7 +164,6 @@ def unsorted(model: Any) -> None:
 
 
 def text(model: Any) -> None:
-    """A constant of letters."""
     model.graph.node.append(helper.make_node("Constant", [], ["words"], value_string="spine_01"))
 
 

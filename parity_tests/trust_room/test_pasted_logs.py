@@ -75,7 +75,6 @@ PREFIX = "[2025.11.16-10.20.30:123][ 42]LogTemp: Warning: "
 
 
 def log(lines: Sequence[str]) -> str:
-    """The text of a log: lines with the engine's prefix."""
     return "".join(f"{PREFIX}{line}\n" for line in lines)
 
 
@@ -85,7 +84,6 @@ OF_DEMO = tuple(DEMO)
 
 
 def of_demo(options: Sequence[str] = OF_DEMO) -> tuple[object, ...]:
-    """Options with the demo's file for each."""
     return tuple(word for option in options for word in (option, demo_bundle() / DEMO[option]))
 
 
@@ -102,7 +100,6 @@ def conditions_of(steps: Sequence[int], turned: float = 1.0, of: str = "Trajecto
 
 
 def with_(place: int, value: float) -> list[float]:
-    """The condition with one other number."""
     return [value if at == place else each for at, each in enumerate(CONDITION)]
 
 

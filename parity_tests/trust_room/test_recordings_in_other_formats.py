@@ -40,7 +40,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines_of(path: Path) -> list[Any]:
-    """The frames of a trace."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
 
 
@@ -62,47 +61,33 @@ def table(path: Path, stages: Stages, *, delimiter: str = ",", encoding: str = "
     return path
 
 
-def npz(path: Path, stages: Stages) -> Path:
+def npz(path: Path, stages: Stages) -> None:
     arrays = {name: np.array(rows, np.float32) for name, rows in stages.items()}
     np.savez(path, mode=np.str_("teacher"), **arrays)  # type: ignore[arg-type]
-    return path
 
 
-def per_bone(path: Path, stages: Stages) -> Path:
+def per_bone(path: Path, stages: Stages) -> None:
     """Rotations as (frames, bones, six), as a logger that keeps shapes writes them."""
-    arrays = {name: np.array(rows, np.float32) for name, rows in stages.items()}
-    arrays["y_out"] = arrays["y_out"].reshape(FRAMES, BONES_OF_Y_OUT, 6)
-    np.savez(path, mode=np.str_("teacher"), **arrays)  # type: ignore[arg-type]
-    return path
+    npz(path, {**stages, "y_out": np.reshape(stages["y_out"], (FRAMES, BONES_OF_Y_OUT, 6)).tolist()})
 
 
-def arrays_in_json(path: Path, stages: Stages) -> Path:
+def arrays_in_json(path: Path, stages: Stages) -> None:
     path.write_text(json.dumps({"mode": "teacher", "frame": list(range(FRAMES)), **stages}), encoding="utf-8")
-    return path
 
 
-def frames_in_json(path: Path, stages: Stages) -> Path:
+def frames_in_json(path: Path, stages: Stages) -> None:
     rows = [{"frame": row, **{name: rows[row] for name, rows in stages.items()}} for row in range(FRAMES)]
     path.write_text(json.dumps({"mode": "teacher", "frames": rows}, indent=1), encoding="utf-8")
-    return path
 
 
-def lines(path: Path, stages: Stages, encoding: str = "utf-8") -> Path:
+def lines(path: Path, stages: Stages, encoding: str = "utf-8") -> None:
     """A trace's frames without the header line."""
-    rows = [
-        {
-            "frame": row,
-            "time": row / 60,
-            "mode": "teacher",
-            "stages": {name: each[row] for name, each in stages.items()},
-        }
-        for row in range(FRAMES)
-    ]
-    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding=encoding)
-    return path
+    rows = [{name: each[row] for name, each in stages.items()} for row in range(FRAMES)]
+    said = ({"frame": row, "time": row / 60, "mode": "teacher", "stages": each} for row, each in enumerate(rows))
+    path.write_text("\n".join(map(json.dumps, said)) + "\n", encoding=encoding)
 
 
-SAME: Mapping[str, Callable[[Path, Stages], Path]] = {
+SAME: Mapping[str, Callable[[Path, Stages], object]] = {
     "run.npz": npz, "bones.npz": per_bone, "run.csv": table, "arrays.json": arrays_in_json, "frames.json": frames_in_json,
     "run.jsonl": lines, "bare.trace.jsonl": lines, "windows.log": lambda path, stages: lines(path, stages, "utf-16"),
     "excel.csv": lambda path, stages: table(path, stages, delimiter=";", encoding="utf-16"),
@@ -119,23 +104,13 @@ def test_the_same_numbers_agree_in_every_format(
     command: Command, recorded: Path, stages: Stages, tmp_path: Path, name: str
 ) -> None:
     """A team that must first write a converter does not compare at all."""
-    file = SAME[name](tmp_path / name, stages)
+    file = tmp_path / name
+    SAME[name](file, stages)
     compared = command("diff", recorded, file, *BUNDLE, "--stage", "y_out", "--stage", "x_raw")
     assert compared.status == 0, compared.out + compared.err
     if name == "run.npz":
         explained = command("explain", file, *JUDGED)
         assert (explained.status, explained.err) == (0, "")
-
-
-def named(stages: Stages, bundle_file: Path) -> dict[str, list[float]]:
-    """Columns by bone and component, in the order of the bundle's own bones."""
-    bones = json.loads(bundle_file.read_text(encoding="utf-8"))["meta"]["skeleton"]["bone_names"]
-    rows = stages["y_out"]
-    return {
-        f"y_out.{bone}.{part}": [row[6 * place + part] for row in rows]
-        for place, bone in enumerate(bones)
-        for part in range(6)
-    }
 
 
 Write = Callable[[Path, Stages], object]
@@ -170,12 +145,7 @@ BROKEN: Mapping[str, tuple[str, Write, str]] = {
     "no archive": ("run.npz", content(b"PK\x03\x04junk"), "no table of numbers"),
     "a key that stands twice": ("rows.json", text('{"y_out": [[1, 2]], "y_out": [[1, 2]]}'), "twice"),
     "rows without names": ("rows.json", text("[[1, 2], [3, 4]]"), "--as"),
-    "an empty file": ("table.csv", content(b""), ""),
-    "every byte": ("table.csv", content(bytes(range(256))), ""),
-    "a line without end": ("table.csv", content(b"x" * 200_000 + b"\n1\n"), ""),
     "an escape": ("table.csv", content(b"\x1b[31my_out[0]\n1\n"), ""),
-    "an open quote": ("table.csv", content(b'a,b\n"x'), ""),
-    "half a sign": ("table.csv", content(b"\xff\xfe\x00"), ""),
 }  # fmt: skip
 
 

@@ -58,7 +58,6 @@ def zst(text: bytes, times: int) -> Callable[[Path], None]:
 
 
 def gz(path: Path) -> None:
-    """Four hundred megabytes of blanks."""
     with gzip.open(path, "wb", compresslevel=1) as packed:
         for _ in range(400):
             packed.write(b" " * (1 << 20))
@@ -78,7 +77,6 @@ def npz(path: Path) -> None:
 
 
 def text(content: str) -> Callable[[Path], None]:
-    """A file of a text."""
     return lambda path: (path.write_text(content, encoding="utf-8"), None)[1]
 
 
@@ -97,7 +95,6 @@ def circle(*nodes: str) -> Callable[[Path], None]:
 
 
 def moved(path: Path) -> None:
-    """A recording whose last frame has a counter's number."""
     edited(path.with_name("engine.trace.jsonl"), lambda lines: lines[-1].update(frame=10**9), path.name)
 
 

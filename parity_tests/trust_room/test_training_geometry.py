@@ -55,7 +55,6 @@ def text_of(style: str) -> str:
 
 
 def words_of(style: str) -> list[str]:
-    """The command line's words for a style's conventions."""
     return [word for each in STYLES[style] for word in ("--set", each)]
 
 
@@ -139,7 +138,6 @@ def quat_from_angle_axis(angle, axis):
 
 
 def declared(**keys: object) -> str:
-    """A function of rigpact.toml."""
     return "[[geometry.function]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
 
 

@@ -30,7 +30,6 @@ pytestmark = pytest.mark.usefixtures("no_search")
 
 
 def at(times_s: Any, trace: Trace | None = None) -> Trace:
-    """The recording with another clock."""
     return replace(trace or recorded(), time_s=np.asarray(times_s, np.float64))
 
 
