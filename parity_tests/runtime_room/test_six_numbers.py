@@ -122,34 +122,6 @@ def test_the_compiled_library_is_told_the_same_conventions(columns, packing, der
 
 # --- an axis that is too short ----------------------------------------------------------------------------------------
 
-LAST = oracle.rodrigues((0.3, -1.0, 0.6), 1.1)
-AXIS_OF = {"x": 0, "y": 1, "z": 2}
-
-
-def column(rotation, name):
-    return [row[AXIS_OF[name]] for row in rotation]
-
-
-@every_case("packing", ["columns", "interleaved"])
-@every_case("columns", PAIRS)
-@every_case("policy", ["previous_frame", "canonical", "previous_frame_for_delta"])
-def test_a_lost_axis_is_replaced_and_the_other_kept(columns, packing, policy):
-    """The engine keeps a bone's old axis; any other choice makes the bone jump for a frame. Parallel columns lose the second."""
-    rot6d, last = codec(columns, packing, degenerate=policy), np.array(six_numbers(LAST, columns, packing))
-    instead = [column(oracle.EYE if policy == "canonical" else LAST, name) for name in columns]
-    kept, along = [0.2, 0.9, -0.5], [0.6, 0.0, 0.8]
-    for a, b, first, across in (
-        ([0.0] * 3, kept, instead[0], kept),
-        (along, oracle.times(-2.5, along), along, instead[1]),
-    ):
-        second = oracle.perpendicular(across, first)
-        second = oracle.times(1 / oracle.length(second), second)
-        got = rot6d.reproject(rot6d.join(np.array([a]), np.array([b])), last)
-        np.testing.assert_allclose(got, rot6d.join(np.array([first]), np.array([second])), atol=1e-14)
-    assert (
-        codec(columns, degenerate=policy).decode(np.zeros(6))[0].tolist() == oracle.EYE
-    )  # no frame before: coordinate axes
-
 
 def test_a_product_is_not_written_into_a_copy():
     """An array in another order is copied to make rows of it: the caller's would stay as it was, without a word."""

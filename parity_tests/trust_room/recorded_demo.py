@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -82,3 +83,11 @@ def errors(answer: Any) -> list[str]:
 def _findings(answer: Any) -> list[dict[str, Any]]:
     document = json.loads(answer.out)
     return [finding for part in document.get("parts", [document]) for finding in part["findings"]]
+
+
+def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for it."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.02)

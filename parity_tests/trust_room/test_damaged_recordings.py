@@ -10,7 +10,6 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import write_trace
 
 from ..every_case import every_case
-from .recorded_demo import CONTRACT, recorded
+from .recorded_demo import CONTRACT, recorded, wait_for
 from .tiny_project import CONTRACT as TINY
 from .tiny_project import rows, write_project
 from .tried import passes, refused
@@ -283,11 +282,3 @@ def _lives(process: str) -> bool:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for it."""
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.02)

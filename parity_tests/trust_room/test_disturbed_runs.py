@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +23,7 @@ from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.gate.judging import provenance_of
 from rigpact.reports.sweep.sweep import JOURNAL, Journal, read_results
 
-from .recorded_demo import recorded
+from .recorded_demo import recorded, wait_for
 from .tried import passes, refused
 
 pytest.importorskip("pyarrow", reason="a sweep writes parquet")
@@ -76,14 +75,6 @@ def started(*words: str) -> subprocess.Popen[str]:
 def finished(*words: str) -> None:
     with started(*words) as process:
         assert process.wait(timeout=240) in {0, 1}
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait for it."""
-    end = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def whole_lines(journal: Path) -> list[bytes]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime import Trace, read_trace, write_trace
+from rigpact.reference_runtime import Trace, write_trace
 
 from .recorded_demo import CONTRACT, TRACE, codes, project, recorded
 from .tried import refused
@@ -68,15 +68,6 @@ def test_a_declared_resolution_wins(folder: Path, command: Command) -> None:
     assert "--resolution: found '4 digits after the point', expected 2 decimals … 9 decimals" in " ".join(
         wrong.err.split()
     )
-
-
-@refused("one stage in float16 beside others that keep every bit", "`explain`: a relation, no tolerance is added")
-def test_one_coarse_stage_is_no_format(folder: Path) -> None:
-    """An engine that rounds its network's answer is not a recorder that rounds everything."""
-    trace = recorded()
-    stages = {**trace.stages, "y_norm": trace.stages["y_norm"].astype(np.float16).astype(np.float32)}
-    write_trace(replace(trace, stages=stages), folder / "one.trace.safetensors")
-    assert read_trace(folder / "one.trace.safetensors").precision is None
 
 
 @refused("a defect of 1e-4 in a recording with seven digits", "`diff`: error RP801")
