@@ -293,17 +293,12 @@ class ReplayedFrames(FramesOfContract):
 
     def _moved_rows(self, stage: str, lag: int) -> FloatArray:
         """A stage at the frames `lag` later; only its own rows tell of frames up to the last, where none is missing."""
-        if self._clip_reaches or lag > 0 or not self._is_unbroken:
+        if self._clip_reaches or lag > 0 or not self.follows[1:].all():
             return self.rows_at(stage, self.frame + lag)
         self._refuse_endless()
         own, found = self[stage], np.full((len(self.frame), self[stage].shape[1]), np.nan, np.float32)
         found[-lag:] = own[: max(0, len(own) + lag)]
         return found
-
-    @cached_property
-    def _is_unbroken(self) -> bool:
-        """Whether every frame from the first recorded one to the last was recorded."""
-        return bool(self.follows[1:].all())
 
     def _rows_of(self, stage: str, wanted: NDArray[np.int64]) -> FloatArray:
         self._refuse_endless()
@@ -346,8 +341,10 @@ class ReplayedFrames(FramesOfContract):
         """
         found = self._moved_rows(stage, lag)
         if start != "unknown" and self.frame[0] + lag < 0:
-            first = self[stage] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))
-            found[self.frame + lag < 0] = first[0] if start == "first" else 0.0
+            found[self.frame + lag < 0] = 0.0
+            if start == "first":
+                rows = self[stage] if self.frame[0] == 0 else self.rows_at(stage, np.zeros(1, np.int64))
+                found[self.frame + lag < 0] = rows[0]
         return found
 
 
