@@ -110,12 +110,12 @@ def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:
     None if a file has a kind that `check` does not know.
     """
     from rigpact.contract.rules.catalogue import FAMILIES
-    from rigpact.contract.rules.family import GIVES
+    from rigpact.contract.rules.family import GIVES, given_by
 
     given = set(kinds)
     if not given <= GIVES.keys():
         return ()
-    return tuple(rule for family in FAMILIES if family.is_run_on(given) for rule in family.rules)
+    return tuple(rule for family in FAMILIES if given_by(given).issuperset(family.needs) for rule in family.rules)
 
 
 def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:
