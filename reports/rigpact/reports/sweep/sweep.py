@@ -187,13 +187,13 @@ def _named(cell: Cell) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _write_results(rows: list[Row], path: Path) -> None:
+def _write_results(rows: Sequence[Row], path: Path) -> None:
     """Write rows to a Parquet file, first under a temporary name. No row holds a time or a machine's name."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     kinds = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
-    table = pa.Table.from_pylist(rows, pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()]))
+    table = pa.Table.from_pylist(list(rows), pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()]))
     with written_whole(path) as stream:
         pq.write_table(table, stream, row_group_size=_ROWS_AT_ONCE, compression="zstd")
 
