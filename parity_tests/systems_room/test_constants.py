@@ -16,7 +16,7 @@ from rigpact.contract import ContractRefused
 from rigpact.contract.contract_files import contract_to_bytes, contract_to_json, open_contract
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.systems.layout import json_to_fields
-from rigpact.training.blender_ik.data import LAYER_WIDTHS, PARAMETER_COUNT
+from rigpact.training.blender_ik.data import LAYER_WIDTHS
 from rigpact.training.imu_pose.facts import EXERCISES, FORMS, JOINTS
 from rigpact.training.neurarig.data import walk_rows
 
@@ -40,7 +40,7 @@ def test_every_number_stands_where_the_documents_put_it() -> None:
     starts |= {"LeftFoot_grounded": 40, "LeftFoot_desired_contact": 41, "RightFoot_height": 42, "phase": 48, "task": 49}
     assert {name: layout[name].start for name in starts} == starts
     assert (layout.width, IK["rotations"].width) == (50, 69) == (LAYER_WIDTHS[0], LAYER_WIDTHS[-1])
-    assert sum(i * o + o for i, o in pairwise(LAYER_WIDTHS)) == PARAMETER_COUNT == 25_605
+    assert sum(i * o + o for i, o in pairwise(LAYER_WIDTHS)) == 25_605
     names = ["rotate_x", "rotate_y", "rotate_z", "scale_x", "scale_y", "scale_z"]
     assert [(each.name, each.low, each.high) for each in RIG["rig_parameters"]] == [(name, 0.0, 1.0) for name in names]
     assert [(field.start, field.size) for field in RIG["mesh"]] == [(3 * v, 3) for v in range(8)]

@@ -18,7 +18,7 @@ import torch
 from rigpact.reference_runtime.graph.run import run_clip
 from rigpact.training.blender_ik import build as ik
 from rigpact.training.blender_ik import losses
-from rigpact.training.blender_ik.data import PARAMETER_COUNT, draw_poses, sampling_limits_rad
+from rigpact.training.blender_ik.data import draw_poses, sampling_limits_rad
 from rigpact.training.blender_ik.losses import PoseBatch, forward_kinematics, pose_batch
 from rigpact.training.neurarig import build as neurarig
 from rigpact.training.neurarig.data import PUBLISHED, random_rows
@@ -35,7 +35,7 @@ torch.set_num_threads(1)
 
 
 @every_case(("network", "count"), [
-    (ik.ik_network, PARAMETER_COUNT),
+    (ik.ik_network, 25_605),
     (lambda: inversion.decoder(inversion.FULL), 1_081_368),
     (lambda: inversion.encoder(inversion.FULL), 15_878),
     (neurarig.mlp, 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24),
@@ -118,7 +118,6 @@ def _numeric(function: Callable[[Any], Any], point: Any, row: int, columns: list
 
 
 LOSSES: dict[str, Callable[[Any, PoseBatch], Any]] = {
-    "effector": lambda turns, batch: losses.effector_loss(losses.reached(turns), batch.effectors),
     "distance": lambda turns, batch: losses.effector_distance(losses.reached(turns), batch.effectors),
     "pose": lambda turns, batch: losses.pose_loss(turns, batch.rotations),
     "contact": lambda turns, batch: losses.contact_loss(losses.reached(turns), batch),
@@ -145,10 +144,9 @@ def test_every_row_has_its_own_true_gradient(batch: PoseBatch, name: str) -> Non
 def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: PoseBatch) -> None:
     """A loss that is divided twice changes the declared balance of the losses."""
     reached = losses.reached(batch.rotations)
-    assert float(losses.effector_loss(reached, batch.effectors)) < 1e-12
+    assert torch.allclose(reached, batch.effectors, atol=1e-6)
     assert float(losses.slip_loss(reached, batch)) < 1e-12
     moved = batch.effectors + torch.tensor([0.0, 0.3, 0.4], dtype=torch.float64)
-    assert float(losses.effector_loss(moved, batch.effectors)) == pytest.approx(0.25)
     assert float(losses.effector_distance(moved, batch.effectors)) == pytest.approx(0.5, abs=1e-5)
     grounded = float(batch.grounded.mean())
     assert grounded > 0.0

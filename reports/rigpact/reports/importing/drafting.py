@@ -345,23 +345,9 @@ def _say_columns(draft: Draft, vector: str, column: str, labels: Sequence[str]) 
         )
 
 
-@dataclass(frozen=True)
-class DraftRequest:
-    """The folder to draft a contract of, and the file that it will be. fps: its rate, where the user says it.
-
-    files: those of the folder that are looked into; empty for all.
-    """
-
-    folder: Path
-    path: Path
-    fps: float | None = None
-    files: tuple[Path, ...] = ()
-
-
-def draft_folder(wanted: DraftRequest) -> Imported:
-    """The contract of a folder. UnusableInput where no model lies there."""
-    found, refused = look_into(wanted.folder, wanted.files), set[str]()
-    request = ImportRequest(wanted.folder, wanted.path, fps=wanted.fps)
+def draft_folder(request: ImportRequest) -> Imported:
+    """The contract of a folder, which is the source. UnusableInput where no model lies there."""
+    found, refused = look_into(request.source, request.files), set[str]()
     while True:
         draft = draft_of_folder(found, refused)
         tried = drafted_contract(replace(draft, fps=draft.fps or 1.0), request)  # any rate replays a frame

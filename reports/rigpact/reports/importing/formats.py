@@ -187,18 +187,6 @@ def _poses(draft: Draft, order: str, ending: str, joints: Sequence[Joint]) -> No
     draft.compute(f"pose{ending}", "convert", source, said, to="quaternion_xyzw", reads=f"{order}_deg")
 
 
-KNOWN = (
-    "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml (joint_ids_map, observations)",
-    "an ONNX file with mjlab's metadata (joint_names, observation_names)",
-    "IsaacLab's IO descriptor (articulations, actions, observations)",
-    "IsaacLab's or mjlab's params/env.yaml (sim, decimation, observations, actions)",
-    "configuration classes of legged_gym and its kin (.py), unitree_rl_gym's g1.yaml (kps, default_angles)",
-    "rl_sar's config.yaml (observations, rl_kp)",
-    "a LeRobot policy's config.json (type, input_features)",
-    "BVH animations",
-)
-
-
 @dataclass(frozen=True)
 class Imported:
     """The bytes of a contract, the conventions that it leaves open, and notes."""
@@ -258,7 +246,7 @@ def _onnx_draft(request: ImportRequest) -> Draft:
 def _policy_draft(request: ImportRequest) -> Draft:
     root = bytes_to_json(read_bytes(request.source), request.source).data
     if not isinstance(root, Mapping) or not root.keys() >= lerobot.KEYS:
-        expected, hint = "a LeRobot policy's config.json", f"known are {'; '.join(KNOWN)}"
+        expected, hint = "a LeRobot policy's config.json", f"known are {_KNOWN}"
         raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
     return lerobot.to_draft(Node(root, request.source), request)
 
@@ -276,31 +264,43 @@ def _bag_draft(request: ImportRequest) -> Draft:
     return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), request.file, hint)
 
 
-_YAML: Mapping[str, tuple[set[str], Callable[[Node, ImportRequest], Draft]]] = {
-    "deploy.yaml": ({"joint_ids_map", "observations"}, deploy_yaml.to_draft),
-    "IO descriptor": ({"articulations", "observations", "actions"}, io_descriptor.to_draft),
-    "env.yaml": ({"observations", "actions", "decimation", "sim"}, env_yaml.to_draft),
-    "g1.yaml": ({"kps", "kds", "default_angles", "num_actions", "num_obs"}, legged_gym.deploy_to_draft),
-    "rl_sar": ({"observations", "rl_kp"}, rl_sar.to_draft),
-}
-"""The formats in YAML: the keys that tell one, of rl_sar those under its only key, and what makes a draft of it."""
+_YAML: Mapping[str, tuple[str, set[str], Callable[[Node, ImportRequest], Draft]]] = {
+    "deploy.yaml": (
+        "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml", {"joint_ids_map", "observations"}, deploy_yaml.to_draft,
+    ),
+    "IO descriptor": ("IsaacLab's IO descriptor", {"articulations", "observations", "actions"}, io_descriptor.to_draft),
+    "env.yaml": (
+        "IsaacLab's or mjlab's params/env.yaml", {"observations", "actions", "decimation", "sim"}, env_yaml.to_draft,
+    ),
+    "g1.yaml": (
+        "unitree_rl_gym's g1.yaml", {"kps", "kds", "default_angles", "num_actions", "num_obs"}, legged_gym.deploy_to_draft,
+    ),
+    "rl_sar": ("rl_sar's config.yaml", {"observations", "rl_kp"}, rl_sar.to_draft),
+}  # fmt: skip
+"""The formats in YAML: what each is, the keys that tell one, of rl_sar those under its only key, and what makes a draft of it."""
+_KNOWN = "; ".join((
+    *(f"{title} ({', '.join(sorted(keys))})" for title, keys, _ in _YAML.values()),
+    "configuration classes of legged_gym and its kin (.py)",
+    "an ONNX file with mjlab's metadata (joint_names, observation_names)",
+    "a LeRobot policy's config.json (type, input_features)", "BVH animations",
+))  # fmt: skip
 
 
 def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
-        found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {'; '.join(KNOWN)}"
+        found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {_KNOWN}"
         raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py, .json, .mcap or .bvh", hint)
     root = parse_yaml(content, request.source)
     if not isinstance(root, Mapping):
         found, hint = f"YAML with {type(root).__name__}", "every one of them is a table"
-        raise UnusableInput(request.source, found, f"one of {'; '.join(KNOWN)}", hint)
+        raise UnusableInput(request.source, found, f"one of {_KNOWN}", hint)
     held = {name: rl_sar.only_table(root) if name == "rl_sar" else root for name in _YAML}
-    missing = {name: keys - held[name].keys() for name, (keys, _) in _YAML.items()}
-    for name, (_, draft) in _YAML.items():
+    missing = {name: keys - held[name].keys() for name, (_, keys, _) in _YAML.items()}
+    for name, (_, _, draft) in _YAML.items():
         if not missing[name]:
             return draft(Node(root, request.source), request)
-    near = [name for name, (keys, _) in _YAML.items() if missing[name] != keys]
+    near = [name for name, (_, keys, _) in _YAML.items() if missing[name] != keys]
     name = min(near, key=lambda each: len(missing[each]), default="")
     hint = (
         f"nearest is {name}, but {', '.join(sorted(missing[name]))} is missing"
@@ -308,7 +308,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
         else "none of their keys is there"
     )
     keys = ", ".join(map(str, list(root)[:8])) or "nothing"
-    raise UnusableInput(request.source, f"YAML with {keys}", f"one of {'; '.join(KNOWN)}", hint)
+    raise UnusableInput(request.source, f"YAML with {keys}", f"one of {_KNOWN}", hint)
 
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {

@@ -30,11 +30,6 @@ class Model:
     left_out: tuple[str, ...] = ()
 
     @property
-    def input_width(self) -> int | None:
-        """The width of the only input; None where there are several."""
-        return next(iter(self.inputs.values())) if len(self.inputs) == 1 else None
-
-    @property
     def output_width(self) -> int | None:
         """The width of the first output."""
         return next(iter(self.outputs.values()), None)
@@ -42,7 +37,7 @@ class Model:
 
 def input_width(model: Model | None) -> int | None:
     """The width of a model's only input; None where there is no model, or several inputs."""
-    return None if model is None else model.input_width
+    return None if model is None or len(model.inputs) != 1 else next(iter(model.inputs.values()))
 
 
 def read_model_beside(path: Path) -> Model:
@@ -90,7 +85,10 @@ def path_inside(path: Path, out: Path) -> str | None:
 
 @dataclass(frozen=True)
 class ImportRequest:
-    """What to import: the file, where the contract goes, its model, a recording to map, the rate, the file it builds on."""
+    """What to import: a file or a folder, where the contract goes, its model, a recording to map, the rate, what it builds on.
+
+    files: those of the folder that are looked into; empty for all.
+    """
 
     source: Path
     out: Path
@@ -98,6 +96,7 @@ class ImportRequest:
     recording: Path | None = None
     fps: float | None = None
     base: Path | None = None
+    files: tuple[Path, ...] = ()
 
     @cached_property
     def model(self) -> Model | None:

@@ -29,7 +29,6 @@ from rigpact.reports.command_line.report_formats import answer_written, print_fo
 if TYPE_CHECKING:
     from rigpact.reports.gate.setup.found_files import FoundFiles
     from rigpact.reports.gate.setup.status import Examination
-    from rigpact.reports.importing.drafting import DraftRequest
     from rigpact.reports.importing.values import ImportRequest
 
 _FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap, .bvh."
@@ -67,15 +66,14 @@ def init(
     if status:
         refuse_beside({"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other option")
         _say_status(folder, output_format)
-    elif source is None:
-        from rigpact.reports.importing.drafting import DraftRequest
+        return
+    from rigpact.reports.importing.values import ImportRequest
 
+    if source is None:
         refuse_beside(of_import, "no --from", "--from FILE beside it, the file of another stack")
-        draft = DraftRequest(folder, path, fps, tuple(files))
+        draft = ImportRequest(folder, path, fps=fps, files=tuple(files))
         _write_settings(draft, {"--fps": fps, "--out": out, "files": files or None}, output_format, is_forced=force)
     else:
-        from rigpact.reports.importing.values import ImportRequest
-
         refuse_beside({"files": files or None}, f"--from {source}", "one folder, the project's")
         _write_imported(ImportRequest(source, path, onnx, recording, fps, base), output_format, is_forced=force)
 
@@ -142,7 +140,7 @@ def _write_imported(request: ImportRequest, output_format: OutputFormat, *, is_f
 
 
 def _write_settings(
-    draft: DraftRequest, of_draft: Mapping[str, object], output_format: OutputFormat, *, is_forced: bool
+    draft: ImportRequest, of_draft: Mapping[str, object], output_format: OutputFormat, *, is_forced: bool
 ) -> None:
     """rigpact.toml for what lies in a folder, after the draft of a contract where there is none. of_draft: its options."""
     from rigpact.contract.files import write_bytes
@@ -153,7 +151,7 @@ def _write_settings(
     from rigpact.reports.gate.setup.written_settings import settings_text
     from rigpact.reports.terminal import show
 
-    folder, path = draft.folder, draft.folder / FILE_NAME
+    folder, path = draft.source, draft.source / FILE_NAME
     _refuse_existing(path, is_forced=is_forced)
     there = find_files(folder)
     made: dict[Path, str] = {}
@@ -180,7 +178,7 @@ def _write_settings(
 
 
 def _contract_made(
-    draft: DraftRequest, there: FoundFiles, *, is_forced: bool
+    draft: ImportRequest, there: FoundFiles, *, is_forced: bool
 ) -> tuple[dict[Path, str], list[str], str]:
     """The contract of a folder without one: its file with what to say of it, notes, and the next step.
 
@@ -190,30 +188,28 @@ def _contract_made(
     from rigpact.reports.gate.setup.found_files import write_published_contract
     from rigpact.reports.importing.drafting import draft_folder
 
-    published = None if draft.files else write_published_contract(draft.folder, there.columns)
+    published = None if draft.files else write_published_contract(draft.source, there.columns)
     if published is not None:
         path, data = published
         held = (
             f"{data.path.as_posix()} holds {', '.join(data.stages)} as the project of {data.system.title} writes them"
         )
         return {path: f"{path} written, with the published constants: {held}"}, [], ""
-    _refuse_existing(draft.path, is_forced=is_forced)
+    _refuse_existing(draft.out, is_forced=is_forced)
     if not there.models and not draft.files:
         beside = "".join(f"; {note}" for note in there.notes[:3])
         foreign = next(
-            (path for path in sorted(draft.folder.iterdir()) if path.suffix in (".yaml", ".yml", ".py")), "FILE"
+            (path for path in sorted(draft.source.iterdir()) if path.suffix in (".yaml", ".yml", ".py")), "FILE"
         )
         hint = f"`rigpact init --from {foreign}` reads another stack's file; `rigpact show NAME --write-contract FILE` starts one"
-        raise UnusableInput(draft.folder, f"no contract and no model{beside}", "one of them", hint)
+        raise UnusableInput(draft.source, f"no contract and no model{beside}", "one of them", hint)
     made = draft_folder(draft)
-    write_bytes(draft.path, made.content)
+    write_bytes(draft.out, made.content)
     text = made.content.decode("utf-8")
     counts = ", ".join(f"{text.count(f'# {word}')} {word}" for word in ("CAUTION", "GUESSED", "LEFT OPEN"))
-    said = (
-        f"{draft.path} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"
-    )
-    step = f"compare what is marked with the training's settings, then rigpact check {draft.path}"
-    return {draft.path: said}, list(made.notes), step
+    said = f"{draft.out} drafted ({counts}): it states what the recording does, and so every mistake of who recorded it"
+    step = f"compare what is marked with the training's settings, then rigpact check {draft.out}"
+    return {draft.out: said}, list(made.notes), step
 
 
 def _say_next(step: str, output_format: OutputFormat) -> None:

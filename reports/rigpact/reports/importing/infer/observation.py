@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reports.importing.draft import Draft, word
 from rigpact.reports.importing.infer.segments import Piece, Source, pieces_of, with_constants
 
 # The history inside a recorded vector, found in exact copies: column i of a frame is column j of the frame before.
@@ -294,78 +293,3 @@ def _falls_to_zero(held: FloatArray) -> NDArray[np.bool_]:
     zeros = (moving == 0.0).sum(axis=1)
     falls = zeros > np.median(zeros) + 2
     return np.asarray(falls if falls.mean() <= _SELDOM else np.zeros(len(held), bool))
-
-
-GUESS = "GUESSED: the recording holds these numbers in every frame"
-
-
-class Columns(Protocol):
-    """Recorded columns as vectors of a draft."""
-
-    draft: Draft
-
-    def vector_of_piece(self, piece: Piece, wish: str) -> str:
-        """The vector that a piece is."""
-
-    def is_usable(self, piece: Piece) -> bool:
-        """Whether stages can say it."""
-
-
-def lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
-    """Pieces, their histories, and what is left open as columns of the recording itself."""
-    draft = columns.draft
-    parts: list[tuple[Part, list[str]]] = []
-    for part in layout.parts:
-        shift = part.block.newest.start
-        vectors = []
-        for piece in part.pieces if part.block.is_told else (Piece(0, None, ()),):
-            if piece.is_whole and columns.is_usable(piece):
-                vectors.append(columns.vector_of_piece(piece, f"{name}_{_wish(piece)}"))
-            else:
-                own = (shift + piece.start, shift + piece.stop)
-                place = own if part.block.is_told else (part.block.start, part.block.stop)
-                vectors.append(_left_open(draft, column, name, *place))
-        parts.append((part, vectors))
-    told = [part.block for part, _ in parts if part.block.is_told]
-    kinds = {(block.length, block.order) for block in told}
-    comments = [GUESS]
-    if not layout.start and kinds != {(1, None)}:
-        comments.append("LEFT OPEN: start, the recording does not begin with it")
-
-    def history(own: str, of: list[str], block: Block, *, is_frame_major: bool) -> str:
-        how = {"layout": "frame_major" if is_frame_major else "term_major", "order": block.order, "start": layout.start}
-        return draft.compute(own, "history", of, *comments, length=block.length, **how)
-
-    is_one = len(kinds) == 1 and len(told) == len(parts)
-    if is_one and told[0].length > 1 and (len(parts) == 1 or all(len(vectors) == 1 for _, vectors in parts)):
-        every = [each for _, vectors in parts for each in vectors]
-        history(name, every, told[0], is_frame_major=len(parts) == 1 and len(every) > 1)
-        return
-    ends: list[str] = []
-    for part, vectors in parts:
-        if part.block.length == 1 or not part.block.is_told:
-            ends += vectors
-            continue
-        wish = draft.free_name(f"{name}_{part.block.start}_frames")
-        ends.append(history(wish, vectors, part.block, is_frame_major=len(vectors) > 1))
-    if len(ends) == 1:
-        draft.compute(name, "affine", ends[0], GUESS, scale=1.0)
-    else:
-        draft.compute(name, "concatenate", ends, comments[0])
-
-
-def _left_open(draft: Draft, column: str, name: str, start: int, stop: int) -> str:
-    said = "come from nothing that was recorded, or from several things alike"
-    comment = f"LEFT OPEN: {column}[{start}] to [{stop - 1}] {said}"
-    vector = draft.give(
-        draft.free_name(f"{name}_{start}_to_{stop - 1}"), comment, size=stop - start, left_open=["operation"]
-    )
-    draft.recordings[vector] = [f"{column}[{each}]" for each in range(start, stop)]
-    return vector
-
-
-def _wish(piece: Piece) -> str:
-    source = piece.source
-    if source is None:
-        return "open"
-    return "gravity" if source.turn is not None and source.turn.vector is None else word(source.name, "term")

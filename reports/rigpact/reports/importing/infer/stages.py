@@ -19,7 +19,7 @@ from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.importing.columns_by_value import Statistics, is_near
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.infer.affine import Line
-from rigpact.reports.importing.infer.observation import GUESS, Layout, infer_layout, lay_out
+from rigpact.reports.importing.infer.observation import Block, Layout, Part, infer_layout
 from rigpact.reports.importing.infer.segments import Piece, Source, Turn, is_quaternion, sources_of
 
 
@@ -42,6 +42,7 @@ def is_read_by(column: str, labels: Sequence[str], names: Sequence[str]) -> bool
 _COUNTED = (("[", "]"), (".", ""), ("/", ""), ("_", ""))
 
 
+GUESS = "GUESSED: the recording holds these numbers in every frame"
 _NARROW = 4
 """Up to so many numbers need no names: x, y, z, w."""
 
@@ -307,7 +308,7 @@ class Columns:
             return False  # it is made of the input
         if column in self.refused or not any(piece.is_whole for part in layout.parts for piece in part.pieces):
             return False
-        lay_out(self, layout, column, name)
+        _lay_out(self, layout, column, name)
         return True
 
     def cost_of(self, held: FloatArray, slack: FloatArray) -> tuple[int, float]:
@@ -332,3 +333,63 @@ def _ends(line: Line) -> tuple[bool, bool]:
 
 def _one_or_list(numbers: Sequence[Any]) -> Any:
     return numbers[0] if len(set(numbers)) == 1 else list(numbers)
+
+
+def _lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
+    """Pieces, their histories, and what is left open as columns of the recording itself."""
+    draft = columns.draft
+    parts: list[tuple[Part, list[str]]] = []
+    for part in layout.parts:
+        shift = part.block.newest.start
+        vectors = []
+        for piece in part.pieces if part.block.is_told else (Piece(0, None, ()),):
+            if piece.is_whole and columns.is_usable(piece):
+                vectors.append(columns.vector_of_piece(piece, f"{name}_{_wish(piece)}"))
+            else:
+                own = (shift + piece.start, shift + piece.stop)
+                place = own if part.block.is_told else (part.block.start, part.block.stop)
+                vectors.append(_left_open(draft, column, name, *place))
+        parts.append((part, vectors))
+    told = [part.block for part, _ in parts if part.block.is_told]
+    kinds = {(block.length, block.order) for block in told}
+    comments = [GUESS]
+    if not layout.start and kinds != {(1, None)}:
+        comments.append("LEFT OPEN: start, the recording does not begin with it")
+
+    def history(own: str, of: list[str], block: Block, *, is_frame_major: bool) -> str:
+        how = {"layout": "frame_major" if is_frame_major else "term_major", "order": block.order, "start": layout.start}
+        return draft.compute(own, "history", of, *comments, length=block.length, **how)
+
+    is_one = len(kinds) == 1 and len(told) == len(parts)
+    if is_one and told[0].length > 1 and (len(parts) == 1 or all(len(vectors) == 1 for _, vectors in parts)):
+        every = [each for _, vectors in parts for each in vectors]
+        history(name, every, told[0], is_frame_major=len(parts) == 1 and len(every) > 1)
+        return
+    ends: list[str] = []
+    for part, vectors in parts:
+        if part.block.length == 1 or not part.block.is_told:
+            ends += vectors
+            continue
+        wish = draft.free_name(f"{name}_{part.block.start}_frames")
+        ends.append(history(wish, vectors, part.block, is_frame_major=len(vectors) > 1))
+    if len(ends) == 1:
+        draft.compute(name, "affine", ends[0], GUESS, scale=1.0)
+    else:
+        draft.compute(name, "concatenate", ends, comments[0])
+
+
+def _left_open(draft: Draft, column: str, name: str, start: int, stop: int) -> str:
+    said = "come from nothing that was recorded, or from several things alike"
+    comment = f"LEFT OPEN: {column}[{start}] to [{stop - 1}] {said}"
+    vector = draft.give(
+        draft.free_name(f"{name}_{start}_to_{stop - 1}"), comment, size=stop - start, left_open=["operation"]
+    )
+    draft.recordings[vector] = [f"{column}[{each}]" for each in range(start, stop)]
+    return vector
+
+
+def _wish(piece: Piece) -> str:
+    source = piece.source
+    if source is None:
+        return "open"
+    return "gravity" if source.turn is not None and source.turn.vector is None else word(source.name, "term")

@@ -14,7 +14,7 @@ from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
 from rigpact.reports.importing.stacks.robot import TRACKING, Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import Model, Node
+from rigpact.reports.importing.values import Model, Node, input_width
 
 REQUIRED = ("joint_names", "observation_names")
 _CLIPS = ("observation_terms_clip", "observation_term_clip")
@@ -84,7 +84,7 @@ def _terms(model: Model, joints: tuple[str, ...]) -> tuple[Term, ...]:
         clip, scale = clips[place] if clips else None, scales[place] if scales else None
         where, history = f"{model.path}#/observation_names/{place}", max(1, histories[place])
         terms.append(Term(word(name, "term"), function, where, width, clip=clip, scale=scale, history=history))
-    return as_wide(terms, model.input_width, f"{model.path}#/observation_names")
+    return as_wide(terms, input_width(model), f"{model.path}#/observation_names")
 
 
 def _action(model: Model, joints: tuple[str, ...], pose: list[float] | None) -> Action | None:
