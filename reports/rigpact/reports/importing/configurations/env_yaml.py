@@ -18,97 +18,41 @@ from rigpact.reports.importing.stacks.robot import COMMANDS, TRACKING, Action, G
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
-# Regular expressions of joints, in a time that grows with the expression and the name, whatever they hold.
-_LONGEST = 200
-_CHARACTER = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\\[\](){}|*+?]", re.DOTALL)
-"""What stands for one character of a name."""
+_LONGEST, _MOST_STEPS = 200, 1 << 20
+_PART = re.compile(
+    r"(?P<way>\|)|(?P<group>\((?:\?[:=!])?)|(?P<end>\)[*+?]?)|(?P<place>[\^$])"
+    r"|(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\\[\](){}|*+?])(?P<sign>[*+?]\??)?",
+    re.DOTALL,
+)
+"""What an expression of joints is made of: ways, groups, places, and characters that may stand more than once."""
 
 
 def is_whole(pattern: str, name: str) -> bool:
-    """Whether an expression is the whole of a name; ValueError for one that is none, or is not read."""
+    """Whether an expression is the whole of a name; ValueError for one that is none, is not read, or may take too long.
+
+    A backtracking search tries each length of each repetition with each of the others: that product is bounded, and a group
+    stands once or not at all.
+    """
     longest = max(len(pattern), len(name))
     if longest > _LONGEST:
         raise ValueError(f"{longest} characters")
-    reader = _Reader(pattern, name)
-    ends = reader.either(1)
-    if reader.at < len(pattern):
-        raise ValueError("a bracket that closes nothing")
-    return bool(ends >> len(name) & 1)
-
-
-class _Reader:
-    """An expression beside a name. Each part is read together with the places, as bits, where it can begin and end."""
-
-    def __init__(self, text: str, name: str) -> None:
-        self.text, self.name, self.at, self.repetitions = text, name, 0, 0
-
-    def takes(self, word: str) -> bool:
-        """Go over a word if it stands here."""
-        stands = self.text.startswith(word, self.at)
-        self.at += len(word) * stands
-        return stands
-
-    def either(self, begins: int) -> int:
-        """Ways with | between them."""
-        ends = self.chain(begins)
-        while self.takes("|"):
-            ends |= self.chain(begins)
-        return ends
-
-    def chain(self, begins: int) -> int:
-        """One part after the other."""
-        while self.at < len(self.text) and self.text[self.at] not in "|)":
-            begins = self.repeated(begins)
-        return begins
-
-    def repeated(self, begins: int) -> int:
-        """A part, and how often it stands."""
-        at, before = self.at, self.repetitions
-        once = self.single(begins)
-        sign = next((each for each in "*+?" if self.takes(each)), "")
-        if not sign:
-            return once
-        self.takes("?")  # a shorter way first: the same names fit
-        if sign == "?":
-            return begins | once
-        self.repetitions += 1
-        if self.repetitions > before + 1:
-            raise ValueError("a repetition of a repetition")
-        behind, ends, new = self.at, once if sign == "+" else begins | once, once
-        while new:
-            self.at = at
-            new = self.single(new) & ~ends
-            ends |= new
-        self.at = behind
-        return ends
-
-    def single(self, begins: int) -> int:
-        """A character, a group, what stands ahead, or an end of the name."""
-        if self.takes("^"):
-            return begins & 1
-        if self.takes("$"):
-            return begins & 1 << len(self.name)
-        if self.takes("("):
-            sign = next((each for each in ("?:", "?=", "?!") if self.takes(each)), "")
-            ends = self.either(begins) if sign in ("", "?:") else self.ahead(begins, is_there=sign == "?=")
-            if not self.takes(")"):
-                raise ValueError("a bracket that is not closed")
-            return ends
-        found = _CHARACTER.match(self.text, self.at)
+    at, steps, whole = 0, 1, 0
+    while at < len(pattern):
+        found = _PART.match(pattern, at)
         if found is None:
-            raise ValueError(f"{self.text[self.at : self.at + 8]!r}, which is not read here")
-        self.at = found.end()
-        fits = re.compile(found[0]).fullmatch
-        return sum(2 << place for place, each in enumerate(self.name) if begins >> place & 1 and fits(each))
-
-    def ahead(self, begins: int, *, is_there: bool) -> int:
-        """The places from which what is read here can go on, or cannot."""
-        at, ends = self.at, 0
-        for place in [place for place in range(len(self.name) + 1) if begins >> place & 1] or [0]:
-            self.at = at
-            if (self.either(1 << place) != 0) == is_there:
-                ends |= begins & 1 << place
-        return ends
+            raise ValueError(f"{pattern[at : at + 8]!r}, which is not read here")
+        at, sign = found.end(), found["sign"] or ""
+        if found["way"] and "(" not in pattern:
+            steps, whole = 1, whole + steps  # ways of the whole expression are tried one after the other
+        elif found["end"] and found[0][1:] in ("*", "+"):
+            raise ValueError("a repetition of a group")
+        else:
+            steps *= (
+                len(name) + 1 if sign[:1] in ("*", "+") and sign else 2 if sign or found["way"] or found["end"] else 1
+            )
+        if steps + whole > _MOST_STEPS:
+            raise ValueError("an expression of too many repetitions")
+    return re.fullmatch(pattern, name, re.DOTALL) is not None
 
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
