@@ -27,7 +27,7 @@ def bundle(
         "tanh_scales_pose_hist": wave(past, 0.9, 0.3, phase), "MuPoseHist": wave(past, 0.1, 0.3, phase),
         "StdPoseHist": wave(past, 0.5, 0.2, phase),
         "meta": {"state_layout": layout(state), "output_layout": layout(output),
-                 "bone_names": list(NAMES[:bones]), "rot6d_spec": spec},
+                 "bone_names": [*NAMES, *(f"bone_{each}" for each in range(bones))][:bones], "rot6d_spec": spec},
     }  # fmt: skip
 
 

@@ -277,11 +277,12 @@ def test_a_number_that_doubles_its_digits_with_every_line_is_not_computed(tmp_pa
     """Forty such lines are a number that no memory holds; a list that stands in lists of itself is as large."""
     lines = ["class Large:", "    n0, l0 = 99999, 1", "    n0 = 99999", "    l0 = [1, 2]"]
     lines += [f"    n{each + 1} = n{each} * n{each}\n    l{each + 1} = [l{each}, l{each}]" for each in range(4)]
+    lines += [f"    most = {2**63 - 2} + 1", f"    more = {2**63 - 1} + 1"]
     (source,) = _written(tmp_path, large_DOT_py="\n".join(lines))
     values = read_classes(source)["Large"].values
     assert values["n1"] == 9999800001
-    assert isinstance(values["n4"], Unread)
-    assert isinstance(values["l2"], Unread)
+    assert values["most"] == 2**63 - 1
+    assert [isinstance(values[name], Unread) for name in ("n4", "l2", "more")] == [True] * 3
 
 
 NAMES = ("FL_hip_joint", "left_knee", "ab", "aab", "aaaa", "", "b", "aba", "[", "hip.1")
