@@ -14,7 +14,7 @@ from __future__ import annotations
 import copyreg
 import errno
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
@@ -49,11 +49,14 @@ class UnusableInput(Exception):
 def near(word: object, names: Iterable[str]) -> str:
     """A hint at the nearest of the known words; empty where none is near.
 
-    Letters at the same place count most: RP07O is nearest to RP070.
+    Of names that are equally near, the one with the most letters at the same place: RP07O is nearest to RP070.
     """
     text, spelt = str(word).lower(), {each.lower(): each for each in names}
-    found = get_close_matches(text, spelt, 9)
-    best = max(found, key=lambda each: sum(a == b for a, b in zip(each, text, strict=False)), default="")
+
+    def nearness(name: str) -> tuple[float, int]:
+        return SequenceMatcher(None, name, text).ratio(), sum(a == b for a, b in zip(name, text, strict=False))
+
+    best = max(get_close_matches(text, spelt, 9), key=nearness, default="")
     return f"did you mean {spelt[best]}?" if best else ""
 
 

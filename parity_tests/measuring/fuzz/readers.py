@@ -37,7 +37,7 @@ from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 from rigpact.reports.importing.formats import import_contract
 from rigpact.reports.importing.values import ImportRequest
-from rigpact.reports.running.converted import ArraysRequest, write_arrays
+from rigpact.reports.running.converted import write_arrays
 from rigpact.reports.running.two_models import compare_models
 
 from ...contract_room import small_character
@@ -282,7 +282,7 @@ def _read_foreign(folder: Path, path: Path) -> None:
 def _made_of(path: Path, out: Path, *, episode: int | None = None, base: Path | None = None) -> None:
     """The arrays or the contract of a foreign file, read again."""
     if out.suffix == ".npz":
-        write_arrays(ArraysRequest(path, out, episode=episode))
+        write_arrays(path, out, episode=episode)
     else:
         out.write_bytes(import_contract(ImportRequest(path, out, base=base)).content)
     drafted(out)

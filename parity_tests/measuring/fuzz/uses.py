@@ -28,7 +28,7 @@ from rigpact.reference_runtime.recordings.recording import Recording, read_recor
 from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
-from rigpact.reports.comparing.diff import DiffRequest, compare_recordings, diff
+from rigpact.reports.comparing.diff import compare_recordings, diff
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.budget import Budget
@@ -44,7 +44,7 @@ from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.renderers.text import print_gate
-from rigpact.reports.running.converted import ConvertRequest, convert_recording
+from rigpact.reports.running.converted import convert_recording
 from rigpact.reports.viewer import render_html
 
 DAY = date(2026, 6, 1)
@@ -101,11 +101,11 @@ def used_recording(path: Path, contract: Path) -> None:
     files = ContractFiles(contract)
     made = path.with_name("converted.trace.jsonl")
     made.unlink(missing_ok=True)
-    convert_recording(ConvertRequest(path, made, files))
+    convert_recording(path, made, files)
     read_trace(made)
     opened = files.opened()
     with np.errstate(all="ignore"):
-        diff(DiffRequest(path, made, files)).to_json()
+        diff(path, made, files).to_json()
         compare_files(TwoFilesRequest(path, made))
     explained(path, opened)
 

@@ -18,15 +18,15 @@ from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.comparing.comparison_text import print_comparison
-from rigpact.reports.comparing.diff import DiffRequest, diff
+from rigpact.reports.comparing.diff import diff
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.judging import judge_gate, measure_gate
-from rigpact.reports.running.converted import ConvertRequest, convert_recording
-from rigpact.reports.running.run import RunRequest, print_run, run
+from rigpact.reports.running.converted import convert_recording
+from rigpact.reports.running.run import print_run, run
 from rigpact.reports.terminal import print_report, print_verdict
 from rigpact.reports.viewer import write_html
 
@@ -71,11 +71,11 @@ def demonstrate(console: Console) -> tuple[FindingsReport, Diagnosis]:
     print_report(checked, console)
 
     _heading(console, "2. What would the engine do?", f"rigpact run {CLIP} {against} --onnx {MODEL} -o {RUN}")
-    ran = run(RunRequest(CONTRACT, CLIP, RUN, MODEL))
+    ran = run(CONTRACT, CLIP, RUN, MODEL)
     print_run(ran, console)
 
     _heading(console, "3. Does training agree?", f"rigpact diff {PREDICTION} {RUN} {against}")
-    compared = diff(DiffRequest(PREDICTION, RUN, CONTRACT))
+    compared = diff(PREDICTION, RUN, CONTRACT)
     print_comparison(compared, console)
 
     reports = {"check": checked, "run": ran, "diff": compared}
@@ -95,8 +95,8 @@ def demonstrate(console: Console) -> tuple[FindingsReport, Diagnosis]:
 
 def _record_an_engine() -> None:
     """Play an engine with the mistake, and keep only its numbers."""
-    run(RunRequest(ContractFiles(BUNDLE, settings=(SETTING, MISTAKE)), CLIP, PLAYED, MODEL))
-    convert_recording(ConvertRequest(PLAYED, ENGINE, ContractFiles()))
+    run(ContractFiles(BUNDLE, settings=(SETTING, MISTAKE)), CLIP, PLAYED, MODEL)
+    convert_recording(PLAYED, ENGINE, ContractFiles())
 
 
 def demonstrate_robot(console: Console) -> Diagnosis:

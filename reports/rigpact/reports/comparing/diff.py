@@ -1,7 +1,7 @@
 """`rigpact diff`: two recordings of any system."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +24,16 @@ from rigpact.reports.comparing.judgement import judge
 # The error of every bone in every frame as a table, for other tools.
 
 
-def write_error_table(comparison: Comparison, path: Path) -> None:
+def _write_error_table(comparison: Comparison, path: Path) -> None:
     """Write one row for each frame and bone as CSV: frame, time_s, bone, deg, cm (cm only with a skeleton).
 
     UnusableInput where no poses were compared, or for another name.
     """
-    if path.suffix.lower() != ".csv":
-        raise UnusableInput(path, f"the name {path.name}", "a name ending in .csv")
     pose = comparison.pose
     if pose is None:
-        raise UnusableInput("--table", "no pose on both sides", "recordings with y_out")
+        raise UnusableInput("--table", "a recording without bones", "--format json")
+    if path.suffix.lower() != ".csv":
+        raise UnusableInput(path, f"the name {path.name}", "a name ending in .csv")
     frames, bones = pose.deg.shape
     names = [bone_name(comparison.bones, bone) for bone in range(bones)]
     time_s = comparison.frames / comparison.a.trace.header.fps
@@ -117,41 +117,35 @@ def _joined(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class DiffRequest:
-    """Two recordings. stages: empty for all. table: the file for the table of errors. onnx: the model of both.
+def diff(
+    a: Path,
+    b: Path,
+    files: ContractFiles,
+    *,
+    stages: Sequence[str] = (),
+    table: Path | None = None,
+    onnx: Path | None = None,
+    resolution: str | None = None,
+    teacher: Path | None = None,
+) -> FindingsReport:
+    """Compare any two recordings of one system; without a contract, only published poses are compared.
 
-    resolution: how finely the numbers of both are written, in words; None where the numbers show it.
-    teacher: the clip that both predict, or a teacher batch of it.
+    stages: empty for all. table: the file for the table of errors. onnx: the model of both. resolution: how finely the numbers
+    of both are written, in words; None where the numbers show it. teacher: the clip that both predict, or a teacher batch of it.
     """
-
-    a: Path
-    b: Path
-    contract: ContractFiles
-    stages: Sequence[str] = ()
-    table: Path | None = None
-    onnx: Path | None = None
-    resolution: str | None = None
-    teacher: Path | None = None
-
-
-def diff(request: DiffRequest) -> FindingsReport:
-    """Compare any two recordings of one system; without a contract, only published poses are compared."""
-    contract = request.contract.opened_if_given()
-    first, second = (_recording(path, contract, request.resolution) for path in (request.a, request.b))
-    teacher = None if request.teacher is None else _recording(request.teacher, contract)
-    if contract is None and request.onnx is not None:
+    contract = files.opened_if_given()
+    first, second = (_recording(path, contract, resolution) for path in (a, b))
+    target = None if teacher is None else _recording(teacher, contract)
+    if contract is None and onnx is not None:
         raise UnusableInput("--onnx", "no --contract beside it", "the bundle of the model")
-    network = None if contract is None else network_of(contract, request.onnx)
-    comparison = compare_recordings(first, second, contract, only=request.stages, network=network, teacher=teacher)
-    if teacher is not None and comparison.baseline is None:
+    network = None if contract is None else network_of(contract, onnx)
+    comparison = compare_recordings(first, second, contract, only=stages, network=network, teacher=target)
+    if target is not None and comparison.baseline is None:
         expected = "two recordings of y_out with the bones of the clip"
         raise UnusableInput("--teacher", "no published pose with a known next one", expected)
-    if request.table is not None:
-        if comparison.pose is None:
-            raise UnusableInput("--table", "a recording without bones", "--format json")
-        write_error_table(comparison, request.table)
-    return judge(comparison, said_of_inputs(request.contract, (request.a, request.b, request.teacher)))
+    if table is not None:
+        _write_error_table(comparison, table)
+    return judge(comparison, said_of_inputs(files, (a, b, teacher)))
 
 
 def _recording(path: Path, contract: Contract | None, resolution: str | None = None) -> Recording:

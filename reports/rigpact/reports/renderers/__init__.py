@@ -20,29 +20,17 @@ if TYPE_CHECKING:
     from rigpact.reports.gate.answer.report import GateReport
 
 
-@dataclass(frozen=True)
-class Format:
-    """One format: its module in this folder, its description, and the name of its file."""
-
-    module: str
-    words: str
-    file_name: str
-
-
-FORMATS: Mapping[str, Format] = {
-    "text": Format("text", "for people: parts, findings, next steps", "gate.txt"),
-    "json": Format("json_document", "the rigpact-gate document", "gate.json"),
-    "junit": Format("junit", "JUnit XML for test views", "gate.junit.xml"),
-    "sarif": Format("sarif", "SARIF 2.1.0 for code scanning", "gate.sarif"),
-    "github": Format("github", "GitHub annotations", "gate.annotations.txt"),
-    "markdown": Format("markdown", "a job summary", "gate.md"),
-}
-"""All formats; a module is imported when it is used."""
+FORMATS = ("text", "json", "junit", "sarif", "github", "markdown")
+"""All formats, each but JSON in a module of its name, which is imported when it is used."""
 
 
 def render(gate: GateReport, name: str) -> str:
-    """The report in one of `FORMATS`; ends with a newline unless it is empty. KeyError for an unknown name."""
-    text: str = import_module(f"{__name__}.{FORMATS[name].module}").render(gate)
+    """The report in one of `FORMATS`; ends with a newline unless it is empty."""
+    from rigpact.reports.terminal import json_text
+
+    if name == "json":  # keys in the order of the format, numbers unrounded; a number that is not finite becomes null
+        return json_text(gate.to_json())
+    text: str = import_module(f"{__name__}.{name}").render(gate)
     return text
 
 

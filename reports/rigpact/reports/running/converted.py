@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,37 +30,22 @@ from rigpact.reference_runtime.recordings.trace import Trace
 
 
 # Arrays out of files that no contract names yet: bags, data sets, animations, tables, lists in JSON; as a .npz.
-@dataclass(frozen=True)
-class ArraysRequest:
-    """A file and the .npz to write. below: the path of the arrays that are wanted.
+def write_arrays(
+    source: Path, out: Path, below: str = "", *, tick: str | None = None, episode: int | None = None
+) -> Table:
+    """Write every array of a file as .npz; UnusableInput where it holds none, or the other name is no .npz.
 
-    tick: the topic of a bag whose messages are the frames. episode: the one that is wanted, of a data set.
+    below: the path of the arrays that are wanted. tick: the topic of a bag whose messages are the frames. episode: the one that
+    is wanted, of a data set.
     """
-
-    source: Path
-    out: Path
-    below: str = ""
-    tick: str | None = None
-    episode: int | None = None
-
-    @property
-    def options(self) -> list[str]:
-        """The options that only arrays have."""
-        given = {"--below": bool(self.below), "--tick": self.tick is not None, "--episode": self.episode is not None}
-        return [name for name, is_given in given.items() if is_given]
-
-
-def write_arrays(request: ArraysRequest) -> Table:
-    """Write every array of a file; UnusableInput where it holds none, or the other name is no .npz."""
-    if request.out.suffix.lower() != ".npz":
-        raise UnusableInput(
-            request.out, f"the name {request.out.name}", "a name ending in .npz; or --contract, for a recording of it"
-        )
-    table = arrays_in(request.source, request.below, tick=request.tick, episode=request.episode)
+    if out.suffix.lower() != ".npz":
+        expected = "a name ending in .npz; or --contract, for a recording of it"
+        raise UnusableInput(out, f"the name {out.name}", expected)
+    table = arrays_in(source, below, tick=tick, episode=episode)
     stream = io.BytesIO()
     named: dict[str, Any] = dict(table.columns)
     np.savez(stream, **named)
-    write_bytes(request.out, stream.getvalue())
+    write_bytes(out, stream.getvalue())
     return table
 
 
@@ -130,79 +115,40 @@ def _rectangular(value: list[Any]) -> FloatArray | None:
     return rows.astype(np.float64) if rows.dtype.kind in "iuf" else None
 
 
-@dataclass(frozen=True)
-class Says:
-    """What the caller says of a recording that its file does not say: mode, frames a second, who recorded it."""
-
-    mode: str | None = None
-    fps: float | None = None
-    producer: str | None = None
-
-
-@dataclass(frozen=True)
-class ConvertRequest:
-    """A recording and the file to write. unnamed: the stages of numbers without names."""
-
-    recording: Path
-    out: Path
-    contract: ContractFiles
-    unnamed: Sequence[str] = ()
-    says: Says = field(default_factory=Says)
-
-
-@dataclass(frozen=True)
-class Converted:
-    """What was written, and what to know of it."""
-
-    out: Path
-    trace: Trace
-    notes: tuple[str, ...] = ()
-
-    @property
-    def words(self) -> str:
-        """The recording in words."""
-        stages = ", ".join(f"{name} ({width})" for name, width in self.trace.widths.items())
-        return f"{len(self.trace.frame)} frames, {self.trace.header.mode}, of {stages}"
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The recording as data."""
-        header = self.trace.header
-        return {
-            "frames": len(self.trace.frame), "fps": header.fps, "mode": header.mode, "system": header.system,
-            "stages": self.trace.widths,
-        }  # fmt: skip
-
-
 def is_recording(path: Path) -> bool:
     """Whether a file says itself what its numbers are, without a contract: a trace, a clip or a teacher file."""
     return open_file(path).kind in {Kind.TRACE, Kind.RAW_CLIP, Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION}
 
 
-def convert_recording(request: ConvertRequest) -> Converted:
-    """Read a recording and write it in the format that the name of the other file says."""
-    out = request.out
+def convert_recording(
+    path: Path,
+    out: Path,
+    files: ContractFiles,
+    *,
+    unnamed: Sequence[str] = (),
+    says: Mapping[str, Any] | None = None,
+) -> tuple[Trace, list[str]]:
+    """Read a recording and write it in the format that the name of the other file says; what was written, and notes.
+
+    unnamed: the stages of numbers without names. says: what the file does not: mode, frames a second (fps), producer.
+    """
     if not out.name.lower().endswith(WRITTEN_ENDINGS):
         raise UnusableInput(out, f"the name {out.name}", f"a name ending in {', '.join(WRITTEN_ENDINGS)}")
-    trace = _read(request)
+    contract = files.opened_if_given()
+    if contract is None:
+        trace = opened_recording(path, None) if open_file(path).is_recording else read_recording(path).trace
+    elif unnamed:
+        trace = opened_recording(path, contract, unnamed=unnamed)
+    else:
+        trace = files_of(contract).recording(path, contract).trace
     header, notes = trace.header, []
-    said = {name: value for name, value in vars(request.says).items() if value}
+    said = {name: value for name, value in (says or {}).items() if value}
     trace = replace(trace, header=replace(header, **said))
-    if not header.says_mode and request.says.mode is None:
+    if not header.says_mode and "mode" not in said:
         notes.append(f"the driver of the run is unknown: written as {header.mode}; --mode says it")
     if trace.truncation:
         notes.append(f"the recording is incomplete: {trace.truncation}")
     if trace.precision is not None:
         notes.append(f"its numbers are written with {trace.precision}: the other file holds no more than they do")
-    write_recording(trace, request.out)
-    return Converted(request.out, trace, tuple(notes))
-
-
-def _read(request: ConvertRequest) -> Trace:
-    path, contract = request.recording, request.contract.opened_if_given()
-    if contract is None:
-        return opened_recording(path, None) if open_file(path).is_recording else read_recording(path).trace
-    if request.unnamed:
-        return opened_recording(path, contract, unnamed=request.unnamed)
-    found: Trace = files_of(contract).recording(path, contract).trace
-    return found
+    write_recording(trace, out)
+    return trace, notes

@@ -1,7 +1,6 @@
 """Run any system from a user's files: a recording and a findings report."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,43 +88,37 @@ def _clamps(contract: Contract, part: System, model: Path | None) -> dict[str, t
     return {order[place]: (clamp.low, clamp.high) for place, clamp in bound_clamps(graph).items() if place < len(order)}
 
 
-@dataclass(frozen=True)
-class RunRequest:
-    """A run: the contract, the clip that drives it, the network or its recorded answers, and the output file.
+def run(
+    contract_files: ContractFiles,
+    clip: Path,
+    out: Path,
+    onnx: Path | None = None,
+    replay: Path | None = None,
+    *,
+    mode: str = "teacher",
+    frames: int | None = None,
+    floor_contacts: bool = False,
+    engine: Engine = "auto",
+) -> FindingsReport:
+    """Run the reference runtime, driven by a clip, write every stage of every frame, and report the problems.
 
-    frames: None for the whole clip, or for ten seconds if the run has no end.
+    replay: recorded answers in place of a model. frames: None for the whole clip, or for ten seconds if the run has no end.
     """
-
-    contract: ContractFiles
-    clip: Path
-    out: Path
-    onnx: Path | None = None
-    replay: Path | None = None
-    mode: str = "teacher"
-    frames: int | None = None
-    floor_contacts: bool = False
-    engine: Engine = "auto"
-
-
-def run(request: RunRequest) -> FindingsReport:
-    """Run the reference runtime, write every stage of every frame, and report the problems."""
-    contract = request.contract.opened()
-    if not is_trace_name(request.out):  # a teacher prediction is a file of the training side
+    contract = contract_files.opened()
+    if not is_trace_name(out):  # a teacher prediction is a file of the training side
         contract = contract.with_conventions(contract.conventions.of_training)
     files = files_of(contract)
-    clip, network = files.clip(request.clip, contract), read_network(contract, request.onnx, request.replay)
-    frames = request.frames or (FREE_RUN_FRAMES if request.mode == "free" else None)
-    options = RunOptions(request.mode, frames, request.floor_contacts, engine=request.engine)
-    runner = files.start(contract, network, clip, options)
-    trace = record_run(runner, request.clip, request.mode, request.frames)
-    if is_trace_name(request.out):
-        write_trace(trace, request.out)
+    driving, network = files.clip(clip, contract), read_network(contract, onnx, replay)
+    limit = frames or (FREE_RUN_FRAMES if mode == "free" else None)
+    runner = files.start(contract, network, driving, RunOptions(mode, limit, floor_contacts, engine=engine))
+    trace = record_run(runner, clip, mode, frames)
+    if is_trace_name(out):
+        write_trace(trace, out)
     else:
-        answering = request.onnx or request.replay or request.clip
-        files.write(request.out, trace, runner.contract, clip, answering.name)
-    measured = tuple(measured_findings(runner.contract, network, clip, trace, request.out))
-    measured += said_of_inputs(request.contract, (request.clip,))
-    return describe_run(runner, trace, request.contract.bundle or request.clip, request.out, measured)
+        files.write(out, trace, runner.contract, driving, (onnx or replay or clip).name)
+    measured = tuple(measured_findings(runner.contract, network, driving, trace, out))
+    measured += said_of_inputs(contract_files, (clip,))
+    return describe_run(runner, trace, contract_files.bundle or clip, out, measured)
 
 
 def read_network(contract: Contract, onnx: Path | None, replay: Path | None) -> Any:

@@ -16,7 +16,7 @@ from rigpact.reports.renderers import HTML
 
 if TYPE_CHECKING:
     from rigpact.contract.documents import Document
-    from rigpact.reports.comparing.diff import DiffRequest
+    from rigpact.contract.findings import FindingsReport
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
     from rigpact.reports.git_revision import Revision
 
@@ -61,7 +61,7 @@ def diff(
     whom the change breaks. Exit status 0: the same within rounding; 1: they differ, or the change breaks; 2: something
     could not be compared.
     """
-    from rigpact.reports.comparing.diff import DiffRequest
+    from rigpact.reports.comparing.diff import diff as compared
     from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 
     what = _what(a, b, bundle, is_change=base is not None or record is not None)
@@ -84,8 +84,9 @@ def diff(
         place, expected = "--companion, --set, --conventions", "a --contract, and one companion beside it"
         raise UnusableInput(place, "no --contract beside them" if bundle is None else "two companions", expected)
     files = options.contract_files(bundle, companion[0] if companion else None, settings, conventions)
-    recordings = DiffRequest(a, b, files, tuple(stage or ()), table, onnx, resolution, teacher)
-    raise typer.Exit(_compare_recordings(recordings, output_format, strict=strict))
+    report = compared(a, b, files, stages=stage or (), table=table, onnx=onnx, resolution=resolution, teacher=teacher)
+    _print_comparison(report, output_format, strict=strict)
+    raise typer.Exit(report.exit_code(strict=strict))
 
 
 _CONTRACTS, _ARRAYS, _RECORDINGS = "two contracts", "arrays, models or a function", "two recordings of a --contract"
@@ -119,12 +120,8 @@ def _refuse_others(what: str, given: Sequence[str]) -> None:
         raise UnusableInput(", ".join(others), what, expected)
 
 
-def _compare_recordings(request: DiffRequest, output_format: str, *, strict: bool) -> int:
-    """Compare recordings of one contract, print the answer, and return the exit status."""
+def _print_comparison(report: FindingsReport, output_format: str, *, strict: bool) -> None:
     from rigpact.reports.comparing.comparison_text import answer_of_comparison, print_comparison
-    from rigpact.reports.comparing.diff import diff as compared
-
-    report = compared(request)
 
     def rendered(word: str) -> None:
         if word in (formats.MARKDOWN, HTML):
@@ -133,7 +130,6 @@ def _compare_recordings(request: DiffRequest, output_format: str, *, strict: boo
             formats.print_rendered(report, "diff", "Two recordings", word, strict=strict)
 
     formats.print_found(report, print_comparison, output_format, rendered)
-    return report.exit_code(strict=strict)
 
 
 def _compare_arrays(request: TwoFilesRequest, output_format: str) -> int:

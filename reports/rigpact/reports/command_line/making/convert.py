@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line.report_formats import answer_written
-
-if TYPE_CHECKING:
-    from rigpact.reports.running.converted import ArraysRequest
 
 
 def convert(
@@ -43,32 +40,27 @@ def convert(
     arrays, as .npz. Exit status 0; 2 for a file that is not a recording of the contract's system.
     """
     from rigpact.reference_runtime.recordings.trace_bytes import segments
-    from rigpact.reports.running.converted import ArraysRequest, ConvertRequest, Says, convert_recording, is_recording
+    from rigpact.reports.running.converted import convert_recording, is_recording, write_arrays
 
-    names = tuple(word.strip() for word in (unnamed or "").split(",") if word.strip())
-    says = Says(None if mode is None else mode.value, fps, producer)
-    arrays = ArraysRequest(recording, out, below, tick, episode)
-    files = options.contract_files(bundle, companion, settings, conventions)
-    if arrays.options or (bundle is None and not is_recording(recording)):
+    of_arrays = {"--below": below, "--tick": tick, "--episode": None if episode is None else str(episode)}
+    asked = ", ".join(name for name, value in of_arrays.items() if value)
+    if asked or (bundle is None and not is_recording(recording)):
         given = {"--as": unnamed, "--mode": mode, "--fps": fps, "--producer": producer, "--segment": segment}
-        found = f"{', '.join(arrays.options)} beside it" if arrays.options else "no --contract"
+        found = f"{asked} beside it" if asked else "no --contract"
         options.refuse_beside(given, found, "a recording of a contract, or its arrays without one")
-        _write_arrays(arrays, output_format, contract=bundle)
+        table = write_arrays(recording, out, below, tick=tick, episode=episode)
+        shapes = {name: list(rows.shape) for name, rows in table.columns.items()}
+        said = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in list(shapes.items())[:6])
+        lines, facts = [f"{out} written: {len(shapes)} arrays: {said}"], {"arrays": shapes}
+        aside = [] if bundle is None else [f"{bundle} was not asked: the arrays have the file's own names"]
+        answer_written("convert", [out], output_format, lines=lines, facts=facts, notes=[*table.notes, *aside])
         return
+    says = {"mode": None if mode is None else mode.value, "fps": fps, "producer": producer}
+    names = [word.strip() for word in (unnamed or "").split(",") if word.strip()]
+    files = options.contract_files(bundle, companion, settings, conventions)
     with segments(recording) as parts:
-        answer = convert_recording(ConvertRequest(parts.at(segment, recording), out, files, names, says))
-    lines = [f"{out} written: {answer.words}"]
-    answer_written("convert", [out], output_format, lines=lines, facts=answer.facts, notes=answer.notes)
-
-
-def _write_arrays(request: ArraysRequest, output_format: options.OutputFormat, *, contract: Path | None) -> None:
-    """The arrays of a file that no contract names."""
-    from rigpact.reports.running.converted import write_arrays
-
-    table = write_arrays(request)
-    shapes = {name: list(rows.shape) for name, rows in table.columns.items()}
-    said = ", ".join(f"{name} {'x'.join(map(str, shape))}" for name, shape in list(shapes.items())[:6])
-    lines = [f"{request.out} written: {len(shapes)} arrays: {said}"]
-    aside = [] if contract is None else [f"{contract} was not asked: the arrays have the file's own names"]
-    notes = [*table.notes, *aside]
-    answer_written("convert", [request.out], output_format, lines=lines, facts={"arrays": shapes}, notes=notes)
+        trace, notes = convert_recording(parts.at(segment, recording), out, files, unnamed=names, says=says)
+    header, stages = trace.header, ", ".join(f"{name} ({width})" for name, width in trace.widths.items())
+    lines = [f"{out} written: {len(trace.frame)} frames, {header.mode}, of {stages}"]
+    known = {"frames": len(trace.frame), "fps": header.fps, "mode": header.mode, "system": header.system}
+    answer_written("convert", [out], output_format, lines=lines, facts=known | {"stages": trace.widths}, notes=notes)

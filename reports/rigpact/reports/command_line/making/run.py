@@ -40,7 +40,7 @@ def run(
     numbers. Exit status 0: no error (nor warning with --strict); 1: findings; 2: could not judge.
     """
     from rigpact.reports.diagnosing.probe import write_probe
-    from rigpact.reports.running.run import RunRequest, print_run
+    from rigpact.reports.running.run import print_run
     from rigpact.reports.running.run import run as run_files
 
     files = options.contract_files(bundle, companion, settings, conventions)
@@ -54,6 +54,16 @@ def run(
         return
     if clip is None or out is None:  # `left_out` says what is missing
         return
-    report = run_files(RunRequest(files, clip, out, onnx, replay, mode.value, frames, floor_contacts, engine.value))
+    report = run_files(
+        files,
+        clip,
+        out,
+        onnx,
+        replay,
+        mode=mode.value,
+        frames=frames,
+        floor_contacts=floor_contacts,
+        engine=engine.value,
+    )
     print_found(report, print_run, output_format)
     raise typer.Exit(report.exit_code(strict=strict))
