@@ -12,7 +12,8 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.files.run import DeclaredClip, RunOptions, declared_run
+from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.run import DeclaredClip, RunOptions
 from rigpact.reference_runtime.graph.native import drawn, plan
 from rigpact.reference_runtime.graph.native.agreement import first_difference
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
@@ -275,7 +276,7 @@ def test_a_run_that_a_clip_drives_is_numpys(steered):
     path, clip, stick = steered
     rows, options = DeclaredClip(clip, 50.0, {"stick": stick, "last": stick}), RunOptions("teacher", engine="native")
     with pytest.raises(UnusableInput, match="another run than a free run"):
-        declared_run(open_contract(path), None, rows, options)
+        DeclaredFiles().start(open_contract(path), None, rows, options)
 
 
 @pytest.mark.parametrize("stage", ["wish", "state"])

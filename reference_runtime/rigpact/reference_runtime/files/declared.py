@@ -18,19 +18,24 @@ from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.run import (
+    Batch,
     Crowd,
     DeclaredClip,
+    OfCrowd,
     RecordedAnswers,
     Run,
     RunOptions,
-    declared_crowd,
-    declared_run,
+    Stages,
+    known_rows,
+    refuse_mode,
 )
 from rigpact.reference_runtime.files.sentinel import Baseline, Ordinary, Watch, ordinary_of_rows
+from rigpact.reference_runtime.graph.native.drawn import engine_for
+from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
 from rigpact.reference_runtime.graph.replayed import check_widths
-from rigpact.reference_runtime.graph.run import ClipDrive
-from rigpact.reference_runtime.native.library import Engine
+from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, run_clip
+from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS
 from rigpact.reference_runtime.recordings.recording import Recording
@@ -60,6 +65,10 @@ class ContractFiles:
     def opened_if_given(self) -> Contract | None:
         """The same; None if no bundle is given."""
         return None if self.bundle is None else self.opened()
+
+
+_KINDS: Mapping[str, type[LiveFrames]] = {"numpy": LiveFrames, "native": NativeFrames}
+"""What computes the frames of a free run."""
 
 
 class DeclaredFiles:
@@ -132,14 +141,38 @@ class DeclaredFiles:
         return {name: values[rows] for name, values in trace.stages.items() if name in answers}
 
     def start(self, contract: Contract, network: Any, clip: Any, options: RunOptions) -> Run:
-        """Begin a run; UnusableInput if the system cannot make such a run."""
-        return declared_run(contract, network, clip, options)
+        """Begin a run. UnusableInput if the system does not have the mode, or if nothing gives the network's answers."""
+        refuse_mode(contract, options)
+        is_free, is_recorded = options.mode == "free", isinstance(network, RecordedAnswers)
+        evaluate, known = None if is_recorded else network, known_rows(contract, network, clip)
+        steps = min(map(len, known.values()))
+        limit = None if is_free and evaluate is not None else steps  # recorded answers end, and do not start again
+        engine = engine_for(contract, options.engine) if is_free else EngineUse()
+        count = min(options.frames or steps, limit or options.frames or steps)
+
+        def whole(frames: int) -> Stages:
+            return dict(run_clip(contract, known, evaluate, frames).stages)
+
+        rows: Batch | OfCrowd
+        if is_free:
+            rows = OfCrowd(Crowd(_KINDS[engine.name](contract, [ClipDrive(known)], evaluate, count)))
+        else:  # rows may be samples of a window, which is evaluated as a whole
+            rows = Batch(whole, count, str(clip.path), is_one=True)
+        return Run(contract, options.mode, contract.fps or clip.fps, rows, evaluate, limit, engine)
 
     def lockstep(
         self, contract: Contract, network: Any, clip: Any, starts: FloatArray, frames: int, engine: Engine = "auto"
     ) -> Crowd:
         """Free runs from several starts (R, width) of the fed-back stage; `step` returns stages (R, width)."""
-        return declared_crowd(contract, network, clip, starts, frames, engine)
+        known = known_rows(contract, network, clip)
+        carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
+        drives, steps = [], min(map(len, known.values()))
+        for start in starts:
+            own = np.array(known.get(carried, np.zeros((steps, len(start)))), np.float32)
+            own[0] = start
+            drives.append(ClipDrive({**known, carried: own}))
+        evaluate = None if isinstance(network, RecordedAnswers) else network
+        return Crowd(_KINDS[engine_for(contract, engine).name](contract, drives, evaluate, frames))
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Any, model: str) -> None:
         """Write a run in the system's own format; UnusableInput if it has no format for that file name."""
@@ -189,12 +222,12 @@ class DeclaredFiles:
         return contract
 
     def numbers(self, contract: Contract) -> dict[str, FloatArray]:
-        """The contract's numbers, flat, by their names in the file."""
-        return json_numbers(contract)
+        """Every number and list of numbers among a contract file's constants, flat, by its path."""
+        return dict(_numbers(contract.constants, ""))
 
     def with_numbers(self, contract: Contract, name: str, values: FloatArray) -> Contract:
-        """The contract with other numbers under that name."""
-        return with_json_numbers(contract, name, values)
+        """The contract with other numbers at that path."""
+        return replace(contract, constants=_replaced(contract.constants, name.split("."), values))
 
     def watches(self, contract: Contract) -> Sequence[Watch]:
         """The watched quantities of this system, besides the range of the clip's values."""
@@ -256,11 +289,6 @@ def open_run(
     return runner
 
 
-def json_numbers(contract: Contract) -> dict[str, FloatArray]:
-    """Every number and list of numbers among a contract file's constants, by its path."""
-    return dict(_numbers(contract.constants, ""))
-
-
 def _numbers(value: Any, path: str) -> Iterator[tuple[str, FloatArray]]:
     if isinstance(value, Mapping):
         for name, each in value.items():
@@ -272,11 +300,6 @@ def _numbers(value: Any, path: str) -> Iterator[tuple[str, FloatArray]]:
         return  # words, or a list of several lengths
     if array.size and not isinstance(value, str | bool | None):
         yield path, array.reshape(-1)
-
-
-def with_json_numbers(contract: Contract, name: str, values: FloatArray) -> Contract:
-    """The contract with other numbers at a path."""
-    return replace(contract, constants=_replaced(contract.constants, name.split("."), values))
 
 
 def _replaced(value: Any, path: list[str], values: FloatArray) -> Any:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.graph.native.drawn import engine_for
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
-from rigpact.reference_runtime.graph.run import ROOM, ClipDrive, LiveFrames, run_clip
+from rigpact.reference_runtime.graph.run import LiveFrames
 from rigpact.reference_runtime.native.library import Engine, EngineUse
 from rigpact.reference_runtime.network import InputAlignment
 from rigpact.reference_runtime.recordings.trace import Trace, run_header
@@ -71,20 +68,8 @@ class RecordedAnswers:
     outputs: Mapping[str, FloatArray]
 
 
-class Rows(Protocol):
-    """What computes a run's frames."""
-
-    def step(self) -> Stages:
-        """The stages of the next frame."""
-        ...
-
-    def record(self, frames: Iterable[int]) -> Stages:
-        """Every stage of the next frames, with a leading axis of frames."""
-        ...
-
-
 class Batch:
-    """`Rows` of a single run whose frames are computed together, when they are asked for."""
+    """A single run whose frames are computed together, when they are asked for."""
 
     def __init__(self, compute: Callable[[int], Stages], count: int, place: str, *, is_one: bool) -> None:
         """compute: the first frames, so many. count: those that there are; place: what ends there. is_one: always all."""
@@ -109,7 +94,7 @@ class Batch:
 
 
 class Crowd:
-    """`Rows` of runs side by side: every stage has an axis of runs before its width."""
+    """Runs side by side: every stage has an axis of runs before its width."""
 
     def __init__(self, frames: LiveFrames, stages: tuple[str, ...] | None = None) -> None:
         """frames: what computes them. stages: those that are given; None for all."""
@@ -133,9 +118,9 @@ class Crowd:
 
 
 class OfCrowd:
-    """`Rows` of the only run of a crowd."""
+    """The only run of a crowd."""
 
-    def __init__(self, crowd: Rows) -> None:
+    def __init__(self, crowd: Crowd) -> None:
         """Take its axis of runs away."""
         self._crowd = crowd
 
@@ -160,7 +145,7 @@ class Run:
     contract: Contract
     mode: str
     fps: float
-    rows: Rows
+    rows: Batch | OfCrowd
     network: Any = None
     frame_limit: int | None = None
     engine: EngineUse = field(default_factory=EngineUse)
@@ -175,54 +160,6 @@ class Run:
         """Run the frames, or so many, and return every stage, (T, width): the same bits as repeated calls of `step`."""
         with np.errstate(all="ignore"):
             return self.rows.record(range(frames) if isinstance(frames, int) else frames)
-
-
-def declared_run(contract: Contract, network: Any, clip: DeclaredClip, options: RunOptions) -> Run:
-    """A run of a declared system. UnusableInput if it does not have the mode, or if nothing gives the network's answers."""
-    refuse_mode(contract, options)
-    is_free, is_recorded = options.mode == "free", isinstance(network, RecordedAnswers)
-    evaluate, known = None if is_recorded else network, known_rows(contract, network, clip)
-    steps = min(map(len, known.values()))
-    limit = None if is_free and evaluate is not None else steps  # recorded answers end, and do not start again
-    engine = engine_for(contract, options.engine) if is_free else EngineUse()
-    count = min(options.frames or steps, limit or options.frames or steps)
-
-    rows: Rows
-    if is_free:
-        rows = OfCrowd(Crowd(frames_of(engine)(contract, [ClipDrive(known)], evaluate, count)))
-    else:  # rows may be samples of a window, which is evaluated as a whole
-        whole = partial(_whole, contract, known, evaluate)
-        rows = Batch(whole, count, str(clip.path), is_one=True)
-    return Run(contract, options.mode, contract.fps or clip.fps, rows, evaluate, limit, engine)
-
-
-def _whole(contract: Contract, known: Mapping[str, FloatArray], network: Any, frames: int) -> Stages:
-    return dict(run_clip(contract, known, network, frames).stages)
-
-
-def declared_crowd(
-    contract: Contract,
-    network: Any,
-    clip: DeclaredClip,
-    starts: FloatArray,
-    frames: int = ROOM,
-    engine: Engine = "auto",
-) -> Crowd:
-    """Free runs from several starts at once, the first rows of the fed-back stage, (R, width)."""
-    known = known_rows(contract, network, clip)
-    carried = next(stage.name for stage in contract.system.stages if stage.carried is not None)
-    drives, steps = [], min(map(len, known.values()))
-    for start in starts:
-        own = np.array(known.get(carried, np.zeros((steps, len(start)))), np.float32)
-        own[0] = start
-        drives.append(ClipDrive({**known, carried: own}))
-    evaluate = None if isinstance(network, RecordedAnswers) else network
-    return Crowd(frames_of(engine_for(contract, engine))(contract, drives, evaluate, frames))
-
-
-def frames_of(engine: EngineUse) -> type[LiveFrames]:
-    """What computes the frames of a free run."""
-    return NativeFrames if engine.name == "native" else LiveFrames
 
 
 def refuse_mode(contract: Contract, options: RunOptions) -> None:
