@@ -4,8 +4,8 @@ from rigpact.contract.findings import Rule
 from rigpact.contract.rules.family import texts
 
 STAGE_DIFFERS = Rule.of("""RP801 error stage-differs
-    {stage} differs from frame {frame} on: {channels} of {total} values beyond their tolerance; worst {error:.3g}
-    (tolerance {tolerance:.3g}) at frame {worst_frame}, {address}
+    {stage} differs from frame {frame} on: {channels} of {total} values beyond their tolerance; worst {error:.3g} (tolerance
+    {tolerance:.3g}) at frame {worst_frame}, {address}
     hint: `first_divergence` names the stage to look at; later stages inherit its error
     why: two correct implementations stay within rounding of each other; beyond it they compute different things
     follows: RP961 RP962 RP963""")
@@ -45,18 +45,16 @@ INPUT_ALIGNED = Rule.of("""RP809 error input-silently-aligned
     hint: export the model for this bundle; layout and model are from different trainings
     why: the network then sees shifted or missing features and the character moves almost right""")
 VALUE_UNDETERMINED = Rule.of("""RP830 error value-undetermined
-    {count} of {total} values of {stage} differ, and rounding alone may change each of them by its whole range; the
-    first at frame {frame}, {address}
-    hint: record every stage from the network's output on, on both sides; then only a value at the threshold itself
-    stays open
-    why: an axis within rounding of 1e-4 is kept by one engine and replaced by another; no tolerance tells that from a
-    defect
+    {count} of {total} values of {stage} differ, and rounding alone may change each of them by its whole range; the first at frame
+    {frame}, {address}
+    hint: record every stage from the network's output on, on both sides; then only a value at the threshold itself stays open
+    why: an axis within rounding of 1e-4 is kept by one engine and replaced by another; no tolerance tells that from a defect
     follows: RP961 RP962 RP963""")
 RECORDED_WITH_OTHER = Rule.of("""RP810 error recorded-with-another-contract
     {holder} was recorded with {what}: {found} instead of {expected}
     hint: load the same files on both sides and record again; or give the files that it was recorded with
-    why: an engine that loads other numbers can agree on the frames of one clip and differ on the next: a verdict about
-    these two is about neither
+    why: an engine that loads other numbers can agree on the frames of one clip and differ on the next: a verdict about these two
+    is about neither
     about: recorded with {what} {found}""")
 NOT_VERIFIABLE = Rule.of("""RP811 info contract-not-verifiable
     {holder} does not say with which {what} it was recorded
@@ -65,8 +63,7 @@ NOT_VERIFIABLE = Rule.of("""RP811 info contract-not-verifiable
 CLOCK_CONTRADICTS = Rule.of("""RP812 error clock-contradicts-frames
     {holder} says {fps:g} frames a second; its times say {found}
     hint: step the network at the rate of the bundle, and record the time of each step
-    why: frame k is then another moment: a 30 Hz recording of a 60 Hz character agrees frame by frame and plays at half
-    speed
+    why: frame k is then another moment: a 30 Hz recording of a 60 Hz character agrees frame by frame and plays at half speed
     about: times of {found} for {fps:g}""")
 RATE_NOT_OF_BUNDLE = Rule.of("""RP813 error recorded-at-another-rate
     {holder} was recorded at {found:g} frames a second; the contract says {expected:g}
@@ -88,8 +85,7 @@ BONES_NOT_RECORDED = Rule.of("""RP815 warning bones-not-recorded
 
 NATIVE_LOOP_DIFFERS = Rule.of("""RP817 warning native-loop-differs
     the C++ loop was not used, numpy computed the run: {found}
-    hint: install rigpact again where a C++ compiler is; if it still differs, the compiler's options are the first
-    suspect
+    hint: install rigpact again where a C++ compiler is; if it still differs, the compiler's options are the first suspect
     why: an engine includes the same headers: compiled like this, they compute something else""")
 
 TEXTS = texts(globals())

@@ -10,16 +10,14 @@ PART_NOT_JUDGED = Rule.of("""RP960 error part-not-judged
 CONVENTION_DIFFERS = Rule.of("""RP961 error convention-differs
     {recording}: {stage} was computed with {changes}: with it {effect}{code}
     hint: change that on the side that recorded it, or declare it for both with [gate.conventions]
-    why: one convention read in two ways turns every pose by a little or by all; the stages after it only inherit
-    that""")
+    why: one convention read in two ways turns every pose by a little or by all; the stages after it only inherit that""")
 NOT_EXPLAINED = Rule.of("""RP962 error difference-not-explained
     {recording} differs first at frame {frame} in {stage}, {address}: {size}; no known convention explains it{relation}
     hint: look at that stage in the engine at that frame; `rigpact explain` shows every stage's own error
     why: a defect without a convention: a wrong index, a stale buffer, another weight""")
 RELATION_DIFFERS = Rule.of("""RP963 error difference-explained
     {recording}: {relation}
-    hint: look at the line that computes that stage on the side that recorded it: the relation says what that line
-    computes
+    hint: look at the line that computes that stage on the side that recorded it: the relation says what that line computes
     why: a defect that no convention names, and that one simple relation explains in every value that differs""")
 LOG_CONTRADICTS = Rule.of("""RP987 error log-contradicts-contract
     {recording}: {words}
@@ -31,8 +29,7 @@ POSE_BEYOND_LIMIT = Rule.of("""RP964 error pose-beyond-limit
     why: the project said what still looks right; this does not
     follows: RP961 RP962 RP963""")
 BEYOND_DECLARED_TOLERANCE = Rule.of("""RP965 error stage-beyond-declared-tolerance
-    {stage} differs by more than {factor:g} derived tolerances from frame {frame} on; largest {ratio:.3g} at frame
-    {worst_frame}
+    {stage} differs by more than {factor:g} derived tolerances from frame {frame} on; largest {ratio:.3g} at frame {worst_frame}
     hint: `rigpact diff` names bone and channel; `tolerance-factor` in [gate.thresholds] is the limit
     why: the factor covers the differences of platforms; beyond it the two sides compute different things
     follows: RP961 RP962 RP963""")
@@ -108,15 +105,13 @@ THRESHOLD_BEYOND_REASON = Rule.of("""RP977 error threshold-beyond-reason
     hint: declare a number within it; a part that has to pass beyond it needs [[gate.waive]] with an owner and a day
     why: a limit that nothing can reach judges nothing, and the answer still says pass""")
 LET_BE = Rule.of("""RP978 info difference-let-be
-    {stage} differs by up to {ratio:.3g} derived tolerances at frame {worst_frame}; tolerance-factor = {factor:g} lets
-    it be
+    {stage} differs by up to {ratio:.3g} derived tolerances at frame {worst_frame}; tolerance-factor = {factor:g} lets it be
     hint: `rigpact diff` names bone and channel; without `tolerance-factor` the stage fails
     why: a reader of a pass has to see that the two sides do not agree within rounding
     follows: RP961 RP962 RP963""")
 OTHER_FILES = Rule.of("""RP979 error archive-of-other-files
     the file here is not the one that the archive measured{more}
-    hint: run the gate again, or judge it where its files lie; outside of a project `rigpact gate --from` shows what it
-    said
+    hint: run the gate again, or judge it where its files lie; outside of a project `rigpact gate --from` shows what it said
     why: the answer is about the files of the day on which the archive was made; those here were never judged""")
 SETTINGS_NARROWED = Rule.of("""RP988 error settings-narrowed
     the change judges less than {base}: {key} was {was}, and is {now}

@@ -94,8 +94,7 @@ NOT_FINITE = Rule.of("""RP870 error geometry-not-finite
 NO_ROTATION = Rule.of("""RP871 warning geometry-degenerate-no-rotation
     {function} returns no rotation for {cases}: off orthonormal by {defect:.3g}
     hint: replace an axis that is too short, as the engine does; or declare --set degenerate_axis=zero
-    why: the engine publishes a rotation there and training a collapsed bone; a network in trouble produces such
-    axes""")
+    why: the engine publishes a rotation there and training a collapsed bone; a network in trouble produces such axes""")
 NAN_HIDDEN = Rule.of("""RP872 warning geometry-nan-hidden
     {function} turns a NaN in its input into {value}
     hint: let NaN go on: compare with `not (length < limit)` only where NaN is meant to pass
@@ -115,8 +114,7 @@ TYPE_REFUSED = Rule.of("""RP875 error geometry-type-refused
 TYPE_CHANGED = Rule.of("""RP876 warning geometry-type-changed
     {function} returns {found} for {given} input
     hint: make constants in the input's own dtype; do not cast inside
-    why: a reference in float64 that is rounded to float32 inside cannot judge anything, and an upcast doubles
-    memory""")
+    why: a reference in float64 that is rounded to float32 inside cannot judge anything, and an upcast doubles memory""")
 INTEGERS_CUT = Rule.of("""RP877 error geometry-integers-cut
     {function} returns whole numbers for whole-number input: off by {error:.3g}
     hint: turn the input into floating point first, or refuse it
@@ -143,8 +141,7 @@ NOT_WRAPPED = Rule.of("""RP882 error geometry-angle-not-wrapped
     why: a heading that went round twice is a feature far outside of the training's range""")
 NOT_JUDGED = Rule.of("""RP883 warning geometry-function-not-judged
     {function} is not judged: {why}
-    hint: declare it in rigpact.toml: [[geometry.function]] with its name, role, shape and takes; role = "none" leaves
-    it out
+    hint: declare it in rigpact.toml: [[geometry.function]] with its name, role, shape and takes; role = "none" leaves it out
     why: a function that is never compared can differ from the engine for years""")
 EULER_ORDER = Rule.of("""RP884 error geometry-euler-order
     {function} computes {found}; its order is {declared} ({source})

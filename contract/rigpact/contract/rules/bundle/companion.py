@@ -26,42 +26,39 @@ from rigpact.contract.rules.wording import at_first, first_of, listed
 POSE_HISTORY_STATISTICS_ABSENT = Rule.of("""RP300 error pose-history-statistics-absent
     no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1
     hint: merge them into the bundle on disk; check again with --companion and the file that training merges
-    why: training merges them in memory only: in the game the network's largest input is off by whole standard
-    deviations, and the character drifts""")
+    why: training merges them in memory only: in the game the network's largest input is off by whole standard deviations, and the
+    character drifts""")
 POSE_HISTORY_STATISTICS_UNMERGED = Rule.of("""RP301 error pose-history-statistics-unmerged
-    pose-history statistics are present, but only in a file the engine does not read ({companion}): the engine falls
-    back to scale 1, mean 0, std 1
+    pose-history statistics are present, but only in a file the engine does not read ({companion}): the engine falls back to scale
+    1, mean 0, std 1
     hint: write pose_hist_len, tanh_scales_pose_hist, MuPoseHist and StdPoseHist into the bundle; not the companion's
     tanh_scales_angvel, which means something else there
-    why: training merges them in memory only: in the game the network's largest input is off by whole standard
-    deviations, and the character drifts
+    why: training merges them in memory only: in the game the network's largest input is off by whole standard deviations, and the
+    character drifts
     about: statistics in the companion alone""")
 ANGVEL_STATISTICS_ABSENT = Rule.of("""RP302 warning angvel-statistics-absent
-    no statistics of the AngVel input ({missing}): it is taken from the state's angular velocities, with their
-    statistics
+    no statistics of the AngVel input ({missing}): it is taken from the state's angular velocities, with their statistics
     hint: check again with --companion and the file that training merges; if training has none either, ignore this
-    why: the training code normalises this input with statistics of its own; with the state's the network reads other
-    speeds than it was trained on""")
+    why: the training code normalises this input with statistics of its own; with the state's the network reads other speeds than
+    it was trained on""")
 ANGVEL_STATISTICS_UNMERGED = Rule.of("""RP303 warning angvel-statistics-unmerged
     statistics of the AngVel input are present, but only in a file the engine does not read ({companion})
     hint: give the engine these statistics, or train on the state's
-    why: training normalises this input with them, the engine with the state's: the network reads other speeds in the
-    game than in training
+    why: training normalises this input with them, the engine with the state's: the network reads other speeds in the game than in
+    training
     about: statistics in the companion alone""")
 STATISTICS_INCOMPLETE = Rule.of("""RP304 error auxiliary-statistics-incomplete
     {present} without {missing}
     hint: merge all of the keys or none
-    why: the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale
-    is""")
+    why: the engine skips the standardisation where one of mean and deviation is missing, and tanh where the scale is""")
 ANGVEL_SCALE_CLOBBERED_BY_MERGE = Rule.of("""RP306 warning angvel-scale-clobbered-by-merge
-    tanh_scales_angvel[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of
-    {total} differ
-    hint: merge the other keys only, or give the companion's scales a name of their own
-    why: one name, two meanings: a merge of the files overwrites the scale of the state's angular velocities, and every
-    one of them is squashed wrongly""")
-MERGED_STATISTICS_DIFFER = Rule.of("""RP307 error merged-statistics-differ
-    {array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of {total}
+    tanh_scales_angvel[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of {total}
     differ
+    hint: merge the other keys only, or give the companion's scales a name of their own
+    why: one name, two meanings: a merge of the files overwrites the scale of the state's angular velocities, and every one of
+    them is squashed wrongly""")
+MERGED_STATISTICS_DIFFER = Rule.of("""RP307 error merged-statistics-differ
+    {array}[{index}] is {found:.6g} in the companion and {expected:.6g} in the bundle ({where}): {count} of {total} differ
     hint: merge again after every new export of the statistics
     why: the bundle carries statistics of an older run: the game normalises with other numbers than training""")
 DECLARED_DIMENSION_DIFFERS = Rule.of("""RP308 error declared-dimension-differs

@@ -23,8 +23,7 @@ ENGINE_MODES = ("Raw", "ZScore")
 FPS_ABSENT = Rule.of("""RP070 warning fps-absent
     no root fps: the engine steps the network at {default:g} frames a second{elsewhere}
     hint: write fps at the root of the bundle; the engine does not look anywhere else
-    why: a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same
-    factor""")
+    why: a character trained at another rate plays at the wrong speed, and every velocity is wrong by the same factor""")
 FPS_NOT_POSITIVE = Rule.of("""RP071 error fps-not-positive
     fps = {fps}: a frame rate must be > 0 and finite
     hint: write the rate the training data was sampled at
@@ -67,8 +66,8 @@ AXES_NO_FRAME = Rule.of("""RP242 error axes-no-frame
     hint: name one of forward/backward, one of right/left and one of up/down
     why: a reader that builds a change of basis from them flattens the character""")
 AXES_CONTRADICT_SKELETON = Rule.of("""RP243 warning axes-contradict-skeleton
-    meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from there
-    ({pairs} left and right pairs; widest {apart_m:.2f} m)
+    meta.axes says that {axis} is {word}, but in the mean pose the body's right side lies {angle_deg:.0f}° from there ({pairs}
+    left and right pairs; widest {apart_m:.2f} m)
     hint: turn the data, or declare the axes that they have
     why: root motion follows the declared axes and the limbs do not: the character walks sideways, feet skate""")
 YAW_NOT_RADIANS = Rule.of("""RP244 error yaw-units-not-radians

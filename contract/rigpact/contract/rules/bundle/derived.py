@@ -30,8 +30,7 @@ EFFECTIVE_SCALE_LENGTH_DIFFERS = Rule.of("""RP130 warning effective-scale-length
     hint: write it from the same run as the statistics
     why: losses are weighted channel by channel with it: from the first number too many on, with a neighbour's scale""")
 EFFECTIVE_SCALE_DIFFERS = Rule.of("""RP131 warning effective-scale-differs
-    {array}[{index}] = {found:.6g}, but {std}[{index}] times what the squash divides by is {expected:.6g}
-    ({where}){more}
+    {array}[{index}] = {found:.6g}, but {std}[{index}] times what the squash divides by is {expected:.6g} ({where}){more}
     hint: write it from the same run as the statistics
     why: a loss in metres or radians is computed with it: the wrong joint is then the one that must be exact""")
 GROUP_PRIORS_DO_NOT_FIT = Rule.of("""RP132 warning group-priors-do-not-fit

@@ -28,9 +28,9 @@ LAYOUT_GAP = Rule.of("""RP054 warning layout-gap
     hint: name the slice, or close the gap
     why: nobody writes those channels in the engine: the network reads zeros where training had data""")
 ARRAY_FORM_ENTRY = Rule.of("""RP056 error array-form-layout-entry
-    {name} is the array [{first}, {second}], which four readers take in different ways: the engine as [start, end):
-    {engine_size} channels from {first}; training as [start, size]: {second} channels from {first}; training elsewhere
-    as [start, end] with the end included: {closed_size} channels; a third loader guesses: {guess}
+    {name} is the array [{first}, {second}], which four readers take in different ways: the engine as [start, end): {engine_size}
+    channels from {first}; training as [start, size]: {second} channels from {first}; training elsewhere as [start, end] with the
+    end included: {closed_size} channels; a third loader guesses: {guess}
     hint: write {"start": …, "size": …}
     why: the same two numbers mean different channels on the two sides (the training side alone has three readings)""")
 OBJECT_ENTRY_DROPPED = Rule.of("""RP057 error object-entry-dropped
@@ -48,8 +48,8 @@ SLICE_SIZE_WRONG = Rule.of("""RP059 error slice-size-wrong
 CONTACTS_SLICE_ABSENT = Rule.of("""RP060 warning contacts-slice-absent
     the state has no Contacts slice: the network's Contacts input gets zeros in free-run
     hint: add a Contacts slice of 2 channels to the state, or train with the input at zero
-    why: the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that
-    never touch the ground, and skates""")
+    why: the engine writes foot contacts into that slice only; a network trained on contact scores then sees feet that never touch
+    the ground, and skates""")
 OUTPUT_NOT_WRITTEN_BACK = Rule.of("""RP062 error output-slice-not-written-back
     output slice {name} has {size} channels, the state {state}: it is not written back
     hint: give the slice the same name and size in both layouts

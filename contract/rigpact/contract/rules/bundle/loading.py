@@ -48,8 +48,8 @@ LENGTH_DIFFERS = Rule.of("""RP100 error statistic-length-differs refused
 AUXILIARY_LENGTH_DIFFERS = Rule.of("""RP305 error auxiliary-length-differs refused
     {array} has {found} numbers, {expected} are expected ({derivation})
     hint: statistics of another character or another history length; re-run them
-    why: numbers and channels are matched by index: from the first one too many or too few every bone is normalised with
-    another bone's statistics""")
+    why: numbers and channels are matched by index: from the first one too many or too few every bone is normalised with another
+    bone's statistics""")
 
 _REQUIRED = {"state_layout": (ROOT_YAW, ROOT_VELOCITY, ANGULAR_VELOCITIES, ROTATIONS), "output_layout": (ROTATIONS,)}
 

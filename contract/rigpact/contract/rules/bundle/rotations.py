@@ -24,23 +24,22 @@ from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 COLUMNS_NOT_UNIT = Rule.of("""RP115 error rotation-statistics-not-unit
-    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add
-    up to 1{more}
+    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add up to
+    1{more}
     hint: the statistics were taken from other data than rotation columns, or a mean was edited or scaled
     why: the mean pose is not a pose: normalised rotations come out shifted, and every limb with them""")
 DEVIATION_INFLATED = Rule.of("""RP116 info rotation-deviation-inflated
-    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add
-    up to 1{more}
+    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add up to
+    1{more}
     hint: a floor or a group's prior replaced the measured deviation; check that it is meant
     why: the network sees these channels smaller than the others, and learns them later or not at all""")
 MEAN_POSES_DISAGREE = Rule.of("""RP117 error mean-poses-disagree
-    {bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same motion, one
-    frame apart
+    {bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same motion, one frame apart
     hint: export MuX and MuY from one run, with one bone order
     why: the state says where a bone is with one set of statistics and the output where it goes with another""")
 OUTPUT_MEAN_NOT_OF_STATE = Rule.of("""RP118 error output-mean-not-of-state
-    {bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations apart{more};
-    output and state are the same motion, one frame apart
+    {bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations apart{more}; output and
+    state are the same motion, one frame apart
     hint: export MuX and MuY from one run; look for values that changed places or sign
     why: recorded poses are measured from this mean, and in delta and absolute mode it is part of every pose""")
 COLUMNS_UNDECLARED = Rule.of("""RP200 warning rot6d-columns-undeclared
@@ -61,12 +60,12 @@ OUTPUT_MODE_UNKNOWN = Rule.of("""RP203 error output-mode-unknown
     hint: declare delta, residual or absolute
     why: an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame""")
 MEAN_POSE_READ_AS_DELTA = Rule.of("""RP204 error mean-pose-read-as-delta
-    MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame ({turns:.1f} turns
-    a second at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)
-    hint: declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives
-    the next pose
-    why: in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these
-    bones spins for ever
+    MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame ({turns:.1f} turns a second
+    at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)
+    hint: declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives the next
+    pose
+    why: in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these bones spins
+    for ever
     about: output_mode""")
 
 _SPEC = ("meta", "rot6d_spec")

@@ -58,8 +58,7 @@ PARENTS_NOT_MIRRORED = Rule.of("""RP230 warning left-right-parents-differ
     hint: compare with the skeleton asset: left and right were swapped on the way
     why: a limb hangs on the other side's joint: it moves with the wrong leg""")
 SIDES_SWAPPED = Rule.of("""RP231 error left-right-sides-swapped
-    in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their right
-    bones{more}
+    in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their right bones{more}
     hint: swap the two rows, or their names
     why: the mirrored limbs play each other's motion: arms swing with the leg of their own side""")
 PARENT_AFTER_CHILD = Rule.of("""RP232 warning parent-after-child

@@ -57,33 +57,30 @@ SCALE_BELOW_FLOOR = Rule.of("""RP107 warning tanh-scale-below-floor
     hint: apply the floor where the scale is computed
     why: training floors at 1e-6, so between the two floors the sides squash the same velocity differently""")
 STEP_BEYOND_SIGMA = Rule.of("""RP108 error float-step-beyond-sigma
-    {array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard
-    deviations ({where}){more}
+    {array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard deviations
+    ({where}){more}
     hint: raise the floor of the deviation, or measure the feature from a nearer origin
     why: rounding alone moves the network's input by more than the motion does: the channel is noise, and two correct
     implementations disagree on it""")
 CHANNELS_ON_FLOOR = Rule.of("""RP109 info channels-on-the-floor
-    {count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the value is
-    up to {sigma:.2g} standard deviations
+    {count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the value is up to
+    {sigma:.2g} standard deviations
     hint: leave constant channels out, or floor the deviation at 1e-3 of the feature's range
-    why: the channel never moved in the training data: the network learned nothing on it, and an error that is invisible
-    in degrees is large in its input""")
+    why: the channel never moved in the training data: the network learned nothing on it, and an error that is invisible in
+    degrees is large in its input""")
 POSITION_BEYOND_FLOAT32 = Rule.of("""RP110 error position-beyond-float32
-    RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold a
-    millimetre
+    RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold a millimetre
     hint: export positions in metres from the clip's own origin, not in centimetres of the world
     why: the root then moves in visible steps, and the network's input jumps with them""")
 ROOT_SCALE_NOT_METRES = Rule.of("""RP111 warning root-velocity-scale-not-metres
-    tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a speed of
-    {metres:.3g} m/s
+    tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a speed of {metres:.3g} m/s
     hint: state velocities are m/s; the engine's own are cm/s
     why: every honest speed then lies in the first hundredth of tanh: the network reads standing still""")
 ANGULAR_SCALE_BEYOND_SAMPLING = Rule.of("""RP112 error angular-scale-beyond-sampling
     {array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than {limit:.4g}
     rad/s{more}
     hint: scales are rad/s: these look like degrees a second, or like another frame rate
-    why: the velocities are then squashed to almost nothing, and the network reads a character that never turns a
-    joint""")
+    why: the velocities are then squashed to almost nothing, and the network reads a character that never turns a joint""")
 MEAN_BEYOND_SQUASH = Rule.of("""RP113 error statistic-beyond-its-squash
     {scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g} ({where}){more}
     hint: take scale, mean and deviation from one export
@@ -91,8 +88,8 @@ MEAN_BEYOND_SQUASH = Rule.of("""RP113 error statistic-beyond-its-squash
 NEVER_FITTED = Rule.of("""RP114 info statistic-never-fitted
     all {count} numbers of {array} for {where} are exactly {value:g}
     hint: if this channel is meant to stay as it is, ignore this; if not, the statistics were never computed
-    why: 0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the
-    network unstandardised""")
+    why: 0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the network
+    unstandardised""")
 
 _BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY, CONTACTS)
 """Slices whose features lie within ±1: squashed, wrapped over pi, components of unit vectors, or scores."""

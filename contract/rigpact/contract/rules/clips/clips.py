@@ -52,11 +52,11 @@ TRAJECTORY_NOT_UNIT = Rule.of("""RP525 warning trajectory-not-unit
     hint: normalise each entry; offsets in metres belong elsewhere
     why: training and the engine normalise it at different places: the condition's direction has two lengths""")
 TRAJECTORY_AGAINST_VELOCITY = Rule.of("""RP526 warning trajectory-against-velocity
-    the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing
-    frame; median over {frames} moving frames)
+    the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing frame;
+    median over {frames} moving frames)
     hint: write both from the same motion: the trajectory in the character's facing frame, the velocity in the root's
-    why: training builds the condition's direction from the velocity, the engine from the trajectory: the network is
-    steered into another direction than it learned""")
+    why: training builds the condition's direction from the velocity, the engine from the trajectory: the network is steered into
+    another direction than it learned""")
 ACTION_NOT_ONE_HOT = Rule.of("""RP527 error action-bits-not-one-hot
     frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}
     hint: idle, walk, run, jump; blends of two actions are not part of the contract

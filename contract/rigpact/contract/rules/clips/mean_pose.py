@@ -39,8 +39,8 @@ CLIP_ROWS_MOVED = Rule.of(f"""RP562 error clip-rows-moved
     hint: export the rows in the order of bone_names; look for a root row too many and for two bones that changed places
     why: bones are matched by index: a leg plays an arm, and every number is in range""")
 CLIP_SIDES_SWAPPED = Rule.of("""RP912 error clip-sides-swapped
-    left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and {fit_deg:.1f}° with
-    every left bone read as its right twin (mean of {pairs} pairs){also}
+    left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and {fit_deg:.1f}° with every
+    left bone read as its right twin (mean of {pairs} pairs){also}
     hint: export the clip again; a mirror or a bone map was applied to the names or to the rotations only
     why: each limb plays the motion of the other side: the character limps, and contacts belong to the other foot""")
 

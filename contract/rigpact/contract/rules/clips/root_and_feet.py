@@ -22,8 +22,7 @@ POSITION_JUMPS = Rule.of("""RP515 error root-position-jumps
     hint: look for a cut between takes, or a loop that was joined end to start
     why: the velocity of that frame is a shot: it stretches the statistics of every clip""")
 YAW_JUMPS = Rule.of("""RP516 error root-yaw-jumps
-    frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around
-    it{more}
+    frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around it{more}
     hint: look for a cut between takes; a wrap from pi to -pi is not a jump and is not reported
     why: the heading that the network reads snaps round while the body goes on""")
 YAW_IN_DEGREES = Rule.of("""RP517 error root-yaw-in-degrees
@@ -31,8 +30,7 @@ YAW_IN_DEGREES = Rule.of("""RP517 error root-yaw-in-degrees
     hint: export radians
     why: the engine wraps it into pi and divides: the heading is noise""")
 VELOCITY_DISAGREES = Rule.of("""RP518 error root-velocity-disagrees
-    RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is something
-    else{guess}
+    RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is something else{guess}
     hint: export d/dt of RootPosition in the same axes and in m/s
     why: the condition tells the network one speed and direction, the motion shows another: feet skate in the game""")
 ROOT_NOT_METRES = Rule.of("""RP519 error root-motion-not-metres
@@ -48,16 +46,15 @@ SCORE_OUT_OF_RANGE = Rule.of("""RP531 error contact-score-out-of-range
     hint: the score is a probability; percent and logits are not
     why: the network was trained on scores within 0 and 1: one outside is an input it has never seen""")
 CONTACT_WHILE_HIGH = Rule.of("""RP532 warning contact-while-foot-is-high
-    frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets go
-    above {limit_cm:g} cm{more}
+    frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets go above
+    {limit_cm:g} cm{more}
     hint: measure the distance from the sole; check the units and the floor
     why: the network learns to stand on air, and in the game the engine tells it that the foot is free""")
 CONTACT_WHILE_MOVING = Rule.of("""RP533 warning contact-while-foot-moves
-    frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the engine lets
-    go above {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}
+    frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the engine lets go above
+    {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}
     hint: measure the foot's speed in the world, with the root's motion; within the character a planted foot moves back
-    why: training says contact where the engine says none: in the game the network never sees the input that planted the
-    foot""")
+    why: training says contact where the engine says none: in the game the network never sees the input that planted the foot""")
 CONTACT_WITHOUT_GROUND = Rule.of("""RP534 warning contact-without-ground
     frame {frame}, foot {foot}: contact score {score:.2f} although the sweep found no ground (hit_flag 0){more}
     hint: gate the score by the sweep's hit
@@ -67,8 +64,8 @@ NORMAL_NOT_UNIT = Rule.of("""RP535 warning ground-normal-not-unit
     hint: export the unit normal of the ground, z up
     why: distances to the ground are measured along it: the foot is planted at the wrong height""")
 PLANTED_FEET_SLIDE = Rule.of("""RP536 warning planted-feet-slide
-    the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at {slide_cm_s:.0f} cm/s on
-    average over {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}
+    the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at {slide_cm_s:.0f} cm/s on average over
+    {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}
     hint: bring bones and root into one frame; a mesh that is turned within its actor is the usual cause
     why: played in the game the character skates, whatever the network does""")
 

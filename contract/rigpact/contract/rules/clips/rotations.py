@@ -26,8 +26,8 @@ from rigpact.contract.statistics import FloatArray
 COLUMNS_NOT_UNIT = Rule.of("""RP510 error rotation-columns-not-unit
     frame {frame}, {bone}: a rotation column is {length:.6g} long, not 1{more}
     hint: export columns of the rotation matrix without scale; round to no fewer than four decimals
-    why: statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold
-    different poses""")
+    why: statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold different
+    poses""")
 COLUMNS_NOT_ORTHOGONAL = Rule.of("""RP511 error rotation-columns-not-orthogonal
     frame {frame}, {bone}: the two columns meet at {angle_deg:.3f}°, not at 90°{more}
     hint: export two columns of one rotation matrix; a sheared bone or mixed-up columns give this
@@ -35,20 +35,17 @@ COLUMNS_NOT_ORTHOGONAL = Rule.of("""RP511 error rotation-columns-not-orthogonal
 COLUMNS_DEGENERATE = Rule.of("""RP512 error rotation-columns-degenerate
     frame {frame}, {bone}: {what}{more}
     hint: a bone without rotation is the identity, not zeros; columns must point in different directions
-    why: no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training
-    another""")
+    why: no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training another""")
 ROTATION_JUMPS = Rule.of("""RP513 error rotation-jumps
     frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}
     hint: look for a flipped column, an euler angle past its range, or a cut between two takes
     why: the network learns the jump as motion, and its velocity saturates every scale""")
 FRAMES_REPEATED = Rule.of("""RP514 warning frames-repeated
-    frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such frames of
-    {total})
+    frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such frames of {total})
     hint: sample at the rate of the animation; 30 frames a second written as 60 repeats every other one
     why: the character moves in steps: velocities alternate between zero and double""")
 ANGLE_SCALED = Rule.of("""RP550 error angular-velocity-scaled
-    {array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%} left
-    over)
+    {array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%} left over)
     hint: use the full rotation vector: angle times axis, times fps
     why: the network reads a character that moves at another speed than the engine's log map gives""")
 IN_DEGREES = Rule.of("""RP551 error angular-velocity-in-degrees
@@ -56,8 +53,7 @@ IN_DEGREES = Rule.of("""RP551 error angular-velocity-in-degrees
     hint: export radians a second
     why: every joint saturates its tanh scale: the network sees signs, no speeds""")
 OTHER_FRAME = Rule.of("""RP552 error angular-velocity-in-bone-frame
-    {array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's ({parent_rest:.0%}
-    left over)
+    {array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's ({parent_rest:.0%} left over)
     hint: take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])
     why: the axis is turned by the pose: the faster a limb moves, the more wrong the network's input is""")
 OTHER_MOMENT = Rule.of("""RP553 error angular-velocity-lags

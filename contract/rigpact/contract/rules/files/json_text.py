@@ -13,8 +13,8 @@ from rigpact.contract.rules.wording import and_more, is_beyond_float64, number_t
 REPEATED_KEY = Rule.of("""RP001 error repeated-key
     the key {key!r} stands more than once in its object
     hint: keep one of them; a merge of two templates by text leaves both
-    why: JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load
-    different numbers from the same bytes""")
+    why: JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load different
+    numbers from the same bytes""")
 NON_FINITE_NUMBER = Rule.of("""RP002 error non-finite-number-in-json refused
     {number}{more}: JSON has no such number
     hint: find where the exporter divided by zero or overflowed; write the file with allow_nan=False

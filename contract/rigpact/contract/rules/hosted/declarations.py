@@ -54,8 +54,7 @@ LEFT_OPEN = Rule.of("""RP749 warning declared-convention-open
 VECTOR_OPEN = Rule.of("""RP772 warning declared-vector-open
     {what}
     hint: write it, then take it out of `left_open`; a vector that comes from outside as it is needs no stages
-    why: the file says what the network is given, and not what it is: nobody can compare what the two sides make of
-    it""")
+    why: the file says what the network is given, and not what it is: nobody can compare what the two sides make of it""")
 
 
 def _check_declaration(files: SystemFiles) -> Iterator[Finding]:

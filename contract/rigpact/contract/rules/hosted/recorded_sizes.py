@@ -35,8 +35,7 @@ from rigpact.contract.units import UNITS, is_si, kind_of, numerator
 OTHER_SIZE = Rule.of("""RP731 warning recorded-in-another-unit
     {vector} {size} that {stage} declares, in {count} of its {width} numbers over {frames} frames: {fits}
     hint: ask in which unit the recorder writes it, and from which data the numbers of the contract are
-    why: both sides agree on the arithmetic, and the network sees a robot that hardly moves, or one that it never
-    saw""")
+    why: both sides agree on the arithmetic, and the network sees a robot that hardly moves, or one that it never saw""")
 PAIRS = (("mean", "std"), ("min", "max"), ("q01", "q99"), ("q10", "q90"), ("lowest", "highest"))
 """Parameters of any operation that say where the numbers lie: a mean and a deviation, or two ends."""
 _FAR = 10.0

@@ -30,8 +30,8 @@ RATE_DIFFERS = Rule.of("""RP712 warning system-rate-differs
     why: velocities and windows are learned for one rate""")
 MODEL_TENSORS = Rule.of("""RP713 error system-model-tensor-count
     the model has {found} {what} ({names}), expected {expected}: {wanted}
-    hint: export the network with the inputs and outputs of the contract, in their order, or bind them by name in
-    [networks]: what no answer needs may be left out
+    hint: export the network with the inputs and outputs of the contract, in their order, or bind them by name in [networks]: what
+    no answer needs may be left out
     why: a runtime binds by position and takes one for another""")
 MODEL_WIDTH = Rule.of("""RP714 error system-model-width
     the model's {what} {name!r} is {found} wide, {vector} has {expected} numbers
@@ -55,8 +55,7 @@ MODEL_PARAMETERS = Rule.of("""RP956 error system-model-parameters
     why: another network with the same inputs and outputs loads, and answers what nobody trained""")
 MODEL_ACTIVATIONS = Rule.of("""RP957 error system-model-activations
     the model has {found} between its layers, the network of this contract {expected}
-    hint: export the network of the contract; of a network of your own, write its functions as activations under
-    constants
+    hint: export the network of the contract; of a network of your own, write its functions as activations under constants
     why: the same weights with another function between the layers load, and every answer is another one""")
 
 ACTIVATIONS = frozenset({

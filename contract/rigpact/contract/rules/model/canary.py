@@ -29,9 +29,8 @@ INPUT_WITHOUT_EFFECT = Rule.of("""RP427 warning model-input-without-effect
     hint: look whether training dropped this input, or whether its weights were exported as zeros
     why: the character ignores these inputs: the player's command, its feet or its past""")
 OUTPUT_MODE_CONTRADICTED = Rule.of("""RP451 error output-mode-contradicts-model
-    output_mode is {declared!r}, and read so the model misses {reference} by {error}; read as {found!r} it is within
-    {best}
+    output_mode is {declared!r}, and read so the model misses {reference} by {error}; read as {found!r} it is within {best}
     hint: declare the meaning that fits, or export the model that the bundle is about
-    why: the engine reads every pose of the network in another sense than training wrote it: the character is crumpled
-    or spins""")
+    why: the engine reads every pose of the network in another sense than training wrote it: the character is crumpled or
+    spins""")
 TEXTS = texts(globals())

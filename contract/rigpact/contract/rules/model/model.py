@@ -17,8 +17,8 @@ from rigpact.contract.rules.wording import listed
 
 INPUT_COUNT_DIFFERS = Rule.of("""RP400 error model-input-count-differs
     the model has {found} inputs ({names}), the engine binds exactly 5
-    hint: export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network
-    does not use
+    hint: export with the inputs state, cond, contacts, angvel, pose_hist; an exporter drops an input that the network does not
+    use
     why: the engine refuses the model: the character does not move""")
 INPUT_NAME_DIFFERS = Rule.of("""RP401 warning model-input-name-differs
     input {index} is called {found!r}, {expected!r} is bound there
@@ -54,8 +54,7 @@ HISTORY_WIDTH_NOT_WHOLE = Rule.of("""RP408 error model-history-not-whole-frames
     why: without a declared length the engine divides the model's width by that of a frame: the rest is cut off""")
 INPUTS_INTERCHANGEABLE = Rule.of("""RP409 warning model-inputs-interchangeable
     {pairs}: {accepted} of the 120 input orders pass a check of byte sizes
-    hint: name a prediction or an engine's recording beside the model: `rigpact check` finds the order; or export other
-    widths
+    hint: name a prediction or an engine's recording beside the model: `rigpact check` finds the order; or export other widths
     why: the engine binds by position and compares at most byte sizes: two inputs that change places go unnoticed""")
 OUTPUT_MISSING = Rule.of("""RP410 error model-output-missing
     the model has no output

@@ -30,8 +30,8 @@ OPSET_TOO_NEW = Rule.of("""RP422 warning model-opset-too-new
 OPSET_NOT_THE_CONTRACTS = Rule.of("""RP450 warning model-opset-below-contract
     operator set {found}: the contract's exporter writes {limit}
     hint: export with opset_version=18; a converter or an old script wrote this file
-    why: the model did not come from the contract's exporter: nobody checked its clamps, names and order, and operators
-    changed their meaning in between""")
+    why: the model did not come from the contract's exporter: nobody checked its clamps, names and order, and operators changed
+    their meaning in between""")
 OPSET_MISSING = Rule.of("""RP423 error model-opset-missing
     the model declares no version of the standard operator set
     hint: export again; a converter or a hand edit lost opset_import
@@ -55,8 +55,7 @@ RANDOM_NODE = Rule.of("""RP428 error model-draws-random-numbers
 INPUT_CLAMPED = Rule.of("""RP430 info model-input-clamped
     {name} is clamped to [{low:g}, {high:g}] inside the graph
     hint: fine if training clamps as well; otherwise values outside are clipped silently
-    why: a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them
-    cut""")
+    why: a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them cut""")
 CLAMP_EMPTY = Rule.of("""RP431 error model-clamp-empty
     Clip from {low:g} to {high:g}: the lower bound is not below the upper
     hint: the bounds are swapped, or both were exported as one constant

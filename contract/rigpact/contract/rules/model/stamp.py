@@ -8,8 +8,7 @@ from rigpact.contract.rules.family import Need, Subject, family
 
 OTHER_CONTRACT = Rule.of("""RP770 error model-stamped-for-other-contract
     the model is stamped for the contract {found}, this one is {expected}
-    hint: take the contract that the model was exported with; if this one is meant, `rigpact codegen --stamp` writes its
-    hash
+    hint: take the contract that the model was exported with; if this one is meant, `rigpact codegen --stamp` writes its hash
     why: a model and a contract of different runs load together, and nothing crashes""")
 _HASH_CHARACTERS = 12
 

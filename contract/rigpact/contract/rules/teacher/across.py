@@ -32,14 +32,14 @@ CLIP_DECLARES_OTHERWISE = Rule.of("""RP903 error clip-declares-otherwise
     why: the same numbers mean another rotation or another unit in the two files
     about: {key} is {found}""")
 CLIP_FAR_FROM_STATISTICS = Rule.of("""RP904 warning clip-far-from-statistics
-    {count} channels of the clip lie on average more than {limit:g} standard deviations from the bundle's mean; furthest
-    {where}: {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)
+    {count} channels of the clip lie on average more than {limit:g} standard deviations from the bundle's mean; furthest {where}:
+    {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)
     hint: re-run the statistics with this clip, or leave it out
     why: the network has never seen such inputs, and the graph clamps them: its answer is chance
     follows: RP560 RP561 RP562 RP912""")
 SPEED_SATURATES = Rule.of("""RP905 info speed-saturates-scale
-    {where}: the clip moves at {scales:.2f} times the tanh scale of {scale:.4g} (median of its frames), where tanh
-    leaves {left:.2%} of a change of speed; {count} channels are beyond {limit:g} scales
+    {where}: the clip moves at {scales:.2f} times the tanh scale of {scale:.4g} (median of its frames), where tanh leaves
+    {left:.2%} of a change of speed; {count} channels are beyond {limit:g} scales
     hint: use a larger scale: the 99 % quantile of the speeds keeps tanh near linear
     why: walking faster hardly changes the network's input, and the way back through atanh multiplies rounding""")
 

@@ -24,8 +24,8 @@ HISTORY_UNRELATED = Rule.of("""RP640 error pose-history-unrelated
     hint: build the history from the same clip, and normalise it with the statistics that are given here
     why: the network's largest input belongs to another motion, or to other statistics""")
 HISTORY_REVERSED = Rule.of("""RP641 error pose-history-newest-first
-    {array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the rows);
-    the engine writes oldest first
+    {array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the rows); the engine
+    writes oldest first
     hint: reverse the frames of the history
     why: the network reads the motion backwards: the character sways against its own movement""")
 HISTORY_PHASE = Rule.of("""RP642 error pose-history-out-of-phase
@@ -33,14 +33,13 @@ HISTORY_PHASE = Rule.of("""RP642 error pose-history-out-of-phase
     hint: push the current frame before the network runs
     why: the network expects a history that is a frame older or younger: it lags or overshoots""")
 HISTORY_HOLDS_TARGET = Rule.of("""RP643 error pose-history-holds-target
-    {array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is
-    {step_deg:.3f}° away){more}
+    {array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is {step_deg:.3f}°
+    away){more}
     hint: pad the start with the first frame, not with the second; push frame t, never frame t+1
-    why: the answer stands in the question: the error on these rows is too good, and in the game the entry does not
-    exist""")
+    why: the answer stands in the question: the error on these rows is too good, and in the game the entry does not exist""")
 HISTORY_START = Rule.of("""RP644 warning pose-history-start-not-seed
-    {array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose, with which
-    the engine fills the history
+    {array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose, with which the engine
+    fills the history
     hint: pad with the first frame of the clip
     why: the first steps in the game start from another history than in training: a hitch at every start""")
 

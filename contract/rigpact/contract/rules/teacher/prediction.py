@@ -25,8 +25,7 @@ from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 
 Y_RAW_DIFFERS = Rule.of("""RP630 error y-raw-differs
-    y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where}; rounding explains
-    {bound:.1e}){more}
+    y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where}; rounding explains {bound:.1e}){more}
     hint: export the prediction again with this bundle
     why: y_raw was made with other statistics: comparing the engine with it blames the engine""")
 PREDICTION_HOLDS_RESIDUAL = Rule.of("""RP631 error prediction-holds-residual
@@ -35,8 +34,8 @@ PREDICTION_HOLDS_RESIDUAL = Rule.of("""RP631 error prediction-holds-residual
     hint: record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output
     why: the engine plays y_norm as a pose: the character twitches about its mean pose""")
 PREDICTION_NOT_NORMALISED = Rule.of("""RP620 error prediction-not-normalised
-    prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by
-    {raw_deg:.2f}° on average, un-normalised with MuY and StdY by {pose_deg:.2f}°
+    prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by {raw_deg:.2f}° on
+    average, un-normalised with MuY and StdY by {pose_deg:.2f}°
     hint: record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw
     why: the engine un-normalises y_norm once more: every bone lies near its mean pose, whatever the network said""")
 NOT_A_POSE = Rule.of("""RP632 warning prediction-not-a-pose
@@ -45,12 +44,11 @@ NOT_A_POSE = Rule.of("""RP632 warning prediction-not-a-pose
     hint: record the pose after reprojection, (encode(R_next) − MuY) / StdY
     why: the pose that is compared with the engine's is not the one that the engine can reach""")
 COMPOSED_WITH_TARGET = Rule.of("""RP633 error prediction-composed-with-target
-    the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed with
-    the target pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that rotation, not
-    an error
+    the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed with the target
+    pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that rotation, not an error
     hint: compose with the pose of row t; the target of row t is the pose of row t+1
-    why: the answer leaks into the prediction: the number says nothing about the network, and the engine's pose,
-    composed rightly, seems to differ""")
+    why: the answer leaks into the prediction: the number says nothing about the network, and the engine's pose, composed rightly,
+    seems to differ""")
 DIAGNOSTICS_DIFFER = Rule.of("""RP634 warning diagnostics-not-reproducible
     diagnostics.{key} is {found:.6g}, the rows of the file give {expected:.6g} (or within {slack:.2g} of it)
     hint: recompute the diagnostics after the last change of the rows
@@ -66,8 +64,7 @@ PREDICTION_FROZEN = Rule.of("""RP636 error prediction-frozen
     hint: the rollout recorded its first answer again and again, or fed the same inputs
     why: the character stands still in playback, and every comparison is with one frame""")
 EQUALS_TARGET = Rule.of("""RP637 error prediction-equals-target
-    prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by {step_deg:.3f}° a
-    frame
+    prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by {step_deg:.3f}° a frame
     hint: the rollout wrote the target instead of the network's pose
     why: the error of zero says nothing about the network, and no engine can agree with it""")
 

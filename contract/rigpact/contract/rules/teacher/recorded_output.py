@@ -24,13 +24,13 @@ from rigpact.contract.rules.wording import at_first, listed
 from rigpact.contract.statistics import FloatArray
 
 MODE_AGAINST_RECORDING = Rule.of("""RP621 error output-mode-contradicts-recording
-    output_mode is 'absolute', but the network's output recorded in {recording} is a residual: composed onto the state
-    it misses the next teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°
+    output_mode is 'absolute', but the network's output recorded in {recording} is a residual: composed onto the state it misses
+    the next teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°
     hint: declare 'residual'; or the recording is of another network
     why: the engine plays the network's small corrections as poses: the character collapses to its mean pose""")
 ROWS_IN_OTHER_ORDER = Rule.of("""RP622 error prediction-rows-in-other-order
-    the network's output in {recording} gives the poses of {poses}, but {order}: {count} of {total} rows then agree
-    within {limit:g}°, {straight} as they stand
+    the network's output in {recording} gives the poses of {poses}, but {order}: {count} of {total} rows then agree within
+    {limit:g}°, {straight} as they stand
     hint: one of the two files was written in another order, or from another frame on; export it again
     why: a row is compared with another moment's pose: a network that is right seems wrong, and a wrong one right""")
 PREDICTION_ABSENT = Rule.of("""RP623 error prediction-absent
@@ -38,8 +38,7 @@ PREDICTION_ABSENT = Rule.of("""RP623 error prediction-absent
     hint: export the prediction again; a teacher batch has none of these
     why: readers take the file for a teacher batch: the network's answer is never compared""")
 OUTPUT_GIVES_OTHER_POSES = Rule.of("""RP624 error recorded-output-gives-other-poses
-    the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}°
-    away{more}
+    the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}° away{more}
     hint: one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run
     why: a replay of the output computes another character than the recorded one""")
 

@@ -15,8 +15,7 @@ from rigpact.contract.rules.wording import at_first, short
 from rigpact.contract.statistics import FloatArray
 
 STATE_ROWS_DIFFER = Rule.of("""RP906 error state-rows-not-of-clip
-    row {row} is not frame {row} of {clip}: {where} is {found:.6g} un-normalised, {expected:.6g} in the
-    clip{more}{guess}
+    row {row} is not frame {row} of {clip}: {where} is {found:.6g} un-normalised, {expected:.6g} in the clip{more}{guess}
     hint: export the rows again from this clip with this bundle
     why: the network is fed another motion than the engine plays from the clip: the two cannot agree""")
 CONDITION_ROWS_DIFFER = Rule.of("""RP907 error condition-rows-not-of-clip
@@ -24,8 +23,8 @@ CONDITION_ROWS_DIFFER = Rule.of("""RP907 error condition-rows-not-of-clip
     hint: action bits, unit direction and length of RootVelocityXY of frame t, raw
     why: the character is told to do something else than the clip does""")
 CONDITION_ALIGNMENT_DIFFERS = Rule.of("""RP908 warning condition-alignment-differs
-    meta.alignment.cond_to_y says {mode} with offset {offset}, the condition of {declared}; the rows are those of
-    {found} of {clip} (off by at most {near:.2g}; for the declared frame {far:.2g})
+    meta.alignment.cond_to_y says {mode} with offset {offset}, the condition of {declared}; the rows are those of {found} of
+    {clip} (off by at most {near:.2g}; for the declared frame {far:.2g})
     hint: correct the declaration, or the rows
     why: a program that follows the declaration steers the character a frame early or late""")
 CONTACT_ROWS_DIFFER = Rule.of("""RP909 error contact-rows-not-of-clip

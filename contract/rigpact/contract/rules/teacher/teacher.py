@@ -39,8 +39,8 @@ TEACHER_VALUE_NOT_FINITE = Rule.of("""RP605 error teacher-value-not-finite
 AUX_INPUTS_AT_ROOT = Rule.of("""RP610 error aux-inputs-at-root
     aux_inputs ({names}) stand at the root of the file only; the engine looks under teacher.aux_inputs
     hint: write them under teacher as well
-    why: the engine finds none and silently takes contacts, angular velocities and history from its own state: the
-    comparison with the prediction compares other inputs""")
+    why: the engine finds none and silently takes contacts, angular velocities and history from its own state: the comparison with
+    the prediction compares other inputs""")
 
 
 def _check_row_counts(file: TeacherView) -> Iterator[Finding]:

@@ -40,21 +40,18 @@ VALUE_CLIPPED = Rule.of("""RP613 warning value-clipped-by-graph
 COND_NOT_ONE_HOT = Rule.of("""RP614 error condition-action-not-one-hot
     cond[{row}] starts with {bits}: one of the four action bits is 1 and the others are 0{more}
     hint: write idle, walk, run, jump first, then direction and speed; raw, not normalised
-    why: the engine clamps the bits, and reads direction and speed from their places: in another order the character
-    runs at the speed of a bit""")
+    why: the engine clamps the bits, and reads direction and speed from their places: in another order the character runs at the
+    speed of a bit""")
 COND_DIRECTION_NOT_UNIT = Rule.of("""RP615 error condition-direction-not-unit
     cond[{row}]: the direction ({x:.4g}, {y:.4g}) is {length:.4g} long, not 1 (nor 0 at rest){more}
     hint: divide the velocity by its length; zero below 1 mm/s
-    why: the engine clamps to ±1 and normalises in its own path: the stick's direction reaches the network in two
-    lengths""")
+    why: the engine clamps to ±1 and normalises in its own path: the stick's direction reaches the network in two lengths""")
 COND_SPEED_DIFFERS = Rule.of("""RP616 error condition-speed-differs
-    cond[{row}] says {found:.4g} m/s, the state's root velocity {expected:.4g} m/s: {slope:.4g} times it on
-    average{guess}
+    cond[{row}] says {found:.4g} m/s, the state's root velocity {expected:.4g} m/s: {slope:.4g} times it on average{guess}
     hint: the speed is |RootVelocityXY| in m/s; the engine's is cm/s times 0.01
     why: the network is told one speed and shown another: in the game it walks at the wrong one""")
 COND_DIRECTION_DIFFERS = Rule.of("""RP617 error condition-direction-differs
-    the condition's direction is {angle_deg:.1f}° from the state's root velocity (median over {count} moving
-    rows){guess}
+    the condition's direction is {angle_deg:.1f}° from the state's root velocity (median over {count} moving rows){guess}
     hint: take the unit direction of RootVelocityXY of the same frame
     why: pushed forward, the character learned to go another way""")
 CONTACT_ROW_OUT_OF_RANGE = Rule.of("""RP618 error contact-row-out-of-range
