@@ -22,7 +22,6 @@ that reads it ends there, and the next one goes on.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
@@ -71,6 +70,7 @@ from rigpact.contract.rules.teacher import (
     teacher,
     teacher_rows,
 )
+from rigpact.contract.rules.views.bundle import member
 
 LOADING: tuple[Family, ...] = tuple(
     module.FAMILY for module in (json_text, structure, loading, system_loading, declarations)
@@ -90,33 +90,22 @@ def refusals(subject: Subject) -> list[Finding]:
 
 
 _REQUIRED = {
-    Kind.BUNDLE: (
-        ("MuX",), ("StdX",), ("MuY",), ("StdY",), ("tanh_scales_rootvel",), ("tanh_scales_angvel",),
-        ("meta", "state_layout"), ("meta", "output_layout"),
-    ),
-    Kind.COMPANION: (),
-    Kind.RAW_CLIP: (("Frames",),),
-    Kind.TEACHER_BATCH: (("teacher", "state_norm"), ("teacher", "cond")),
-    Kind.TEACHER_PREDICTION: (("teacher", "state_norm"), ("teacher", "cond"), ("prediction", "y_norm")),
-}  # fmt: skip
+    Kind.BUNDLE: "MuX StdX MuY StdY tanh_scales_rootvel tanh_scales_angvel meta/state_layout meta/output_layout",
+    Kind.COMPANION: "",
+    Kind.RAW_CLIP: "Frames",
+    Kind.TEACHER_BATCH: "teacher/state_norm teacher/cond",
+    Kind.TEACHER_PREDICTION: "teacher/state_norm teacher/cond prediction/y_norm",
+}
+_ROWS = "fps num_pairs dims layouts teacher/target_norm teacher/aux_inputs aux_inputs prediction/y_raw"
 _OPTIONAL = {
-    Kind.BUNDLE: (
-        ("fps",), ("input_dim",), ("output_dim",), ("cond_norm_config",), ("pose_hist_len",),
-        ("tanh_scales_pose_hist",), ("MuPoseHist",), ("StdPoseHist",), ("MuAngVel",), ("StdAngVel",),
-        ("meta", "bone_names"), ("meta", "rot6d_spec"), ("meta", "skeleton"),
-    ),
-    Kind.COMPANION: (
-        ("tanh_scales_angvel",), ("MuAngVel",), ("StdAngVel",), ("pose_hist_len",), ("tanh_scales_pose_hist",),
-        ("MuPoseHist",), ("StdPoseHist",),
-    ),
-    Kind.RAW_CLIP: (("NumFrames",), ("FPS",), ("fps",), ("meta", "skeleton")),
-    Kind.TEACHER_BATCH: (
-        ("fps",), ("num_pairs",), ("dims",), ("layouts",), ("teacher", "target_norm"), ("teacher", "aux_inputs"),
-        ("aux_inputs",), ("prediction", "y_raw"),
-    ),
-}  # fmt: skip
-_OPTIONAL[Kind.TEACHER_PREDICTION] = _OPTIONAL[Kind.TEACHER_BATCH]
-_DIVIDED = {("meta", "state_layout"), ("meta", "output_layout"), ("Frames",)}
+    Kind.BUNDLE: "fps input_dim output_dim cond_norm_config pose_hist_len tanh_scales_pose_hist MuPoseHist StdPoseHist"
+    " MuAngVel StdAngVel meta/bone_names meta/rot6d_spec meta/skeleton",
+    Kind.COMPANION: "tanh_scales_angvel MuAngVel StdAngVel pose_hist_len tanh_scales_pose_hist MuPoseHist StdPoseHist",
+    Kind.RAW_CLIP: "NumFrames FPS fps meta/skeleton",
+    Kind.TEACHER_BATCH: _ROWS,
+    Kind.TEACHER_PREDICTION: _ROWS,
+}
+_DIVIDED = ("meta/state_layout", "meta/output_layout", "Frames")
 """Sections in which each member counts as one part: each slice, each frame."""
 _OF_A_SYSTEM = ("vectors", "conventions", "constants", "given", "stages", "numbers", "networks", "names")
 """Sections of other systems' contracts: the file is one part, and each member of a section."""
@@ -182,19 +171,15 @@ def _of_recordings(subject: Subject, findings: Sequence[Finding]) -> Iterator[tu
 
 
 def _parts(document: Document) -> Iterator[str]:
-    for path in _REQUIRED[document.kind] + _OPTIONAL[document.kind]:
-        value = _value_at(document.data, path)
+    required = _REQUIRED[document.kind].split()
+    for path in (*required, *_OPTIONAL[document.kind].split()):
+        value = member(document.data, *path.split("/"))
         if path in _DIVIDED and isinstance(value, Mapping | list) and value:
-            keys = value if isinstance(value, Mapping) else range(len(value))
-            yield from (json_pointer(*path, key) for key in keys)
-        elif value is not None or path in _REQUIRED[document.kind]:
-            yield json_pointer(*path)
-
-
-def _value_at(value: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+            yield from (
+                f"/{path}{json_pointer(key)}" for key in (value if isinstance(value, Mapping) else range(len(value)))
+            )
+        elif value is not None or path in required:
+            yield f"/{path}"
 
 
 def _around(pointer: str) -> Iterator[str]:
