@@ -23,6 +23,7 @@ from rigpact.training.imu_pose.build import (
     mean_joint_error_m,
     moving,
     negative_log_likelihood,
+    simulate_windows,
     standard_scores,
 )
 from rigpact.training.imu_pose.facts import JOINTS, SYSTEM
@@ -185,6 +186,15 @@ def test_the_committed_files_run_and_stand_on_the_floor() -> None:
     assert {name: rows.shape for name, rows in stages.items()} == {
         name: (100, SYSTEM.vectors[name].width) for name in SYSTEM.graph.names
     }
+
+
+def test_the_committed_network_is_as_good_as_its_page_says() -> None:
+    """Twenty people whom the training never saw: joints within 2.5 cm, the spread neither too wide nor too narrow."""
+    of, windows = scene("imu_pose"), simulate_windows(99, 20)
+    runs = [declared_runs.run(of.contract, {"imu": imu}, of.network) for imu in windows.imu]
+    pose, sigma = (np.stack([run[name] for run in runs]) for name in ("pose", "sigma"))
+    assert np.linalg.norm((pose - windows.pose_m).reshape(-1, 3), axis=1).mean() < 0.025
+    assert 0.6 < coverage(standard_scores(pose, sigma, windows.pose_m)) < 0.8
 
 
 # ---- losses and calibration
