@@ -1,6 +1,7 @@
 """One defect a rule of declared contracts, on a sample that is clean without it: four joints, their contract, a model."""
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,91 +14,9 @@ from onnx import TensorProto, helper, numpy_helper
 from rigpact.contract.documents import read_document
 from rigpact.reports.checking.check import CheckRequest, check_files
 
-SMALL = """format = "rigpact-contract"
-version = 1
-name = "two_joints"
-title = "Two joints that keep their balance"
-fps = 50
+from .samples_of_files import sample
 
-[names]
-policy = ["hip", "knee"]
-motors = ["knee", "hip"]
-
-[numbers]
-pose = { value = [0.1, -0.4], names = "policy" }
-limits = [0.5, 1.5]
-spread = { file = "stats.json", at = "/std" }
-
-[networks.policy]
-inputs = ["obs"]
-outputs = ["action"]
-
-[recordings]
-q = "joint_q"
-
-[[given]]
-name = "q"
-names = "motors"
-unit = "rad"
-
-[[given]]
-name = "tilt"
-kind = "quaternion_wxyz"
-
-[[given]]
-name = "last_action"
-names = "policy"
-carried = "action"
-start = "zeros"
-
-[[stages]]
-name = "gravity"
-operation = "rotate"
-of = "tilt"
-vector = [0, 0, -1]
-direction = "inverse"
-
-[[stages]]
-name = "joints"
-operation = "select"
-of = "q"
-take = "policy"
-
-[[stages]]
-name = "bent"
-operation = "affine"
-of = "joints"
-subtract = "pose"
-scale = 0.5
-
-[[stages]]
-name = "normal"
-operation = "normalise"
-of = "bent"
-mean = 0
-std = "spread"
-
-[[stages]]
-name = "obs"
-operation = "history"
-of = ["gravity", "normal", "last_action"]
-length = 2
-layout = "term_major"
-order = "oldest_first"
-start = "first"
-
-[[stages]]
-name = "action"
-operation = "network"
-names = "policy"
-
-[[stages]]
-name = "target"
-operation = "clip"
-of = "action"
-lowest = -2
-highest = "limits"
-"""
+SMALL = sample("two_joints.toml")
 STATISTICS = '{"mean": [0.0, 0.0], "std": [0.25, 0.5], "words": ["a"], "empty": []}'
 
 DAMAGES: Mapping[str, tuple[str, str, str, str, str, str]] = {
@@ -209,45 +128,8 @@ def write_small(folder: Path, text: str = SMALL) -> Path:
     return path
 
 
-MEAN = [0.01234, -0.20571, 0.33119, 0.00417]
-SPREAD = [0.25731, 0.31466, 0.50883, 0.41927]
-FOUR = f"""format = "rigpact-contract"
-version = 1
-name = "four_joints"
-fps = 50
-
-given = [
-    {{ name = "gyro", kind = "angular_rate", unit = "rad/s", space = "body" }},
-    {{ name = "tilt", kind = "quaternion_wxyz" }},
-    {{ name = "sticks", names = ["ly", "lx", "rx"], low = -1, high = 1 }},
-    {{ name = "q", names = "motors", unit = "rad" }},
-    {{ name = "last_action", names = "policy", carried = "action", start = "zeros" }},
-]
-stages = [
-    {{ name = "gravity", operation = "rotate", of = "tilt", vector = [0, 0, -1], direction = "inverse" }},
-    {{ name = "command", operation = "clip", of = "sticks", lowest = -0.5, highest = 1 }},
-    {{ name = "joints", operation = "select", of = "q", take = "policy" }},
-    {{ name = "bent", operation = "affine", of = "joints", subtract = "pose" }},
-    {{ name = "normal", operation = "normalise", of = "bent", mean = "mean", std = "spread" }},
-    {{ name = "obs", operation = "concatenate", of = ["gyro", "gravity", "command", "normal", "last_action"] }},
-    {{ name = "action", operation = "network", names = "policy" }},
-    {{ name = "target", operation = "affine", of = "action", scale = 0.25, offset = "pose", unit = "rad" }},
-    {{ name = "motor_q", operation = "select", of = "target", take = "motors" }},
-]
-
-[names]
-policy = ["left_hip", "right_hip", "left_knee", "right_knee"]
-motors = ["left_hip", "left_knee", "right_hip", "right_knee"]
-
-[numbers]
-pose = {{ names = "policy", value = [0.1, 0.15, -0.4, -0.45] }}
-mean = {MEAN}
-spread = {SPREAD}
-
-[networks.policy]
-inputs = ["obs"]
-outputs = ["action"]
-"""
+FOUR = sample("four_joints.toml")
+MEAN, SPREAD = (tomllib.loads(FOUR)["numbers"][name] for name in ("mean", "spread"))
 WIDTH, JOINTS, NORMAL = 17, 4, slice(9, 13)
 """Of `obs`, of `action`; where `normal` stands in `obs`."""
 METADATA = {

@@ -13,52 +13,18 @@ import numpy as np
 import yaml
 from onnx import TensorProto, helper, numpy_helper, save
 
+from .samples_of_files import sample
+
 F = np.float32
 MAP = [0, 2, 1, 3]
 POSE = [0.1, 0.2, -0.3, -0.4]
 """In the policy's order."""
 FRAMES = 12
 
-DEPLOY: dict[str, Any] = {
-    "joint_ids_map": MAP, "step_dt": 0.02, "stiffness": [10, 20, 30, 40], "damping": [1, 2, 3, 4],
-    "default_joint_pos": POSE,
-    "commands": {"base_velocity": {"ranges": {
-        "lin_vel_x": [-0.5, 1.0], "lin_vel_y": [-0.3, 0.3], "ang_vel_z": [-0.2, 0.2], "heading": None,
-    }}},
-    "actions": {"JointPositionAction": {
-        "clip": None, "joint_names": [".*"], "scale": [0.25] * 4, "offset": POSE, "joint_ids": None,
-    }},
-    "observations": {
-        "base_ang_vel": {"params": {}, "clip": None, "scale": [0.2] * 3, "history_length": 2},
-        "projected_gravity": {"params": {}, "clip": None, "scale": None, "history_length": 2},
-        "velocity_commands": {"params": {}, "clip": None, "scale": [1.0] * 3, "history_length": 2},
-        "joint_pos_rel": {"params": {}, "clip": None, "scale": [1.0] * 4, "history_length": 2},
-        "joint_vel_rel": {"params": {}, "clip": [-1.0, 1.0], "scale": [0.05] * 4, "history_length": 2},
-        "last_action": {"params": {}, "clip": None, "scale": [1.0] * 4, "history_length": 2},
-    },
-}  # fmt: skip
+DEPLOY: dict[str, Any] = yaml.safe_load(sample("deploy.yaml"))
 OBSERVED = 2 * (3 + 3 + 3 + 4 + 4 + 4)
 
-DESCRIPTOR: dict[str, Any] = {
-    "scene": {"dt": 0.02, "physics_dt": 0.005, "decimation": 4},
-    "articulations": {"robot": {
-        "joint_names": ["hip", "neck", "knee"], "default_joint_pos": [0.1, 0.0, -0.3],
-        "default_joint_stiffness": [10.0, 20.0, 30.0], "default_joint_damping": [1.0, 2.0, 3.0],
-    }},
-    "actions": [{
-        "name": "joint_position_action", "mdp_type": "Action", "shape": [2], "joint_names": ["knee", "hip"], "scale": 0.5,
-        "offset": [-0.3, 0.1], "clip": [[-10.0, 10.0], [-10.0, 10.0]],
-    }],
-    "observations": {"policy": [
-        {"name": "base_ang_vel", "shape": [3], "overloads": {"clip": None, "scale": 0.2, "history_length": 0}},
-        {"name": "projected_gravity", "shape": [3], "overloads": {"clip": None, "scale": None, "history_length": 0},
-         "extras": {"units": "m/s^2", "modifiers": None}},
-        {"name": "generated_commands", "observation_type": "Command", "shape": [3], "overloads": {}},
-        {"name": "joint_pos_rel", "shape": [2], "joint_names": ["knee", "hip"], "joint_pos_offsets": [-0.3, 0.1],
-         "overloads": {}},
-        {"name": "last_action", "shape": [2], "overloads": {}},
-    ]},
-}  # fmt: skip
+DESCRIPTOR: dict[str, Any] = yaml.safe_load(sample("descriptor.yaml"))
 
 METADATA = {
     "joint_names": "hip_joint,knee_joint", "joint_stiffness": "10.000,20.000", "joint_damping": "1.000,2.000",
@@ -162,100 +128,6 @@ def robot_recording(model: Path) -> dict[str, Any]:
     return {name: np.array(values, F) for name, values in {**sensors, **rows}.items()}
 
 
-CLASSES = """
-from somewhere import LeggedRobotCfg
-import os; os.abort()  # a reader that runs the file ends here
+CLASSES, BASE = sample("walker_classes.txt"), sample("legged_classes.txt")
 
-class WalkerCfg(LeggedRobotCfg):
-    class env(LeggedRobotCfg.env):
-        num_actions = 2
-        num_observations = int(6 * 3)
-    class init_state(LeggedRobotCfg.init_state):
-        default_joint_angles = {"hip": -0.1, "knee": 0.5}
-    class control(LeggedRobotCfg.control):
-        stiffness = {"hip": 20., "knee": 30., "nee": 35.}
-        damping = {"h": 0.5}
-        action_scale = 0.25
-"""
-BASE = """
-class LeggedRobotCfg:
-    class env:
-        num_actions = 12
-        num_observations = 48
-    class init_state:
-        default_joint_angles = {"joint_a": 0.}
-    class control:
-        control_type = "P"
-        decimation = 2 * 2
-    class normalization:
-        class obs_scales:
-            lin_vel = 2.0
-            ang_vel = 0.25
-            dof_pos = 1.0
-            dof_vel = 0.05
-        clip_observations = 100.
-        clip_actions = 100.
-    class sim:
-        dt = 0.005
-    class asset:
-        name = "walker"
-        file = ""
-"""
-
-ROBOT_BASE = """
-walker:
-  dt: 0.005
-  decimation: 4
-  joint_names: [right_hip, right_knee, left_hip, left_knee]
-  joint_mapping: [0, 1, 2, 3]
-  wheel_indices: []
-"""
-ROBOT_POLICY = """
-walker/trot:
-  num_observations: 12
-  observations: ["dof_pos", "dof_vel", "actions"]
-  observations_history: [0, 1, 2]
-  observations_history_priority: "time"
-  clip_obs: 1.5
-  clip_actions_lower: [-2, -2, -2, -2]
-  clip_actions_upper: [2, 2, 2, 2]
-  rl_kp: [1, 2, 3, 4]
-  rl_kd: [5, 6, 7, 8]
-  action_scale: [0.5, 0.25, 0.5, 0.25]
-  dof_pos_scale: 1.0
-  dof_vel_scale: 0.05
-  default_dof_pos: [0.1, 0.2, 0.3, 0.4]
-  joint_mapping: [2, 3, 0, 1]
-"""
-
-ENV = """
-sim: {dt: 0.005}
-decimation: 4
-scene:
-  robot:
-    spawn: {usd_path: /home/somebody/Go2/go2.usd}
-    init_state:
-      joint_pos:
-        {.*L_hip_joint: 0.1, .*R_hip_joint: -0.1, "F[L,R]_thigh_joint": 0.8, "R[L,R]_thigh_joint": 1.0, .*_calf_joint: -1.5}
-    actuators:
-      legs: {joint_names_expr: [.*], stiffness: 25.0, damping: {".*_hip_joint": 0.5, ".*_(thigh|calf)_joint": 0.6}}
-observations:
-  policy:
-    history_length: null
-    base_ang_vel: {func: "isaaclab.envs.mdp:base_ang_vel", clip: null, scale: 0.25, history_length: 0}
-    joint_pos:
-      func: !!python/name:isaaclab.envs.mdp.joint_pos_rel ''
-      params: {asset_cfg: {joint_names: null, joint_ids: !!python/object/apply:builtins.slice [null, null, null]}}
-      clip: !!python/tuple [-10.0, 10.0]
-      scale: 1.0
-      history_length: 3
-    joint_vel: {func: "isaaclab.envs.mdp:joint_vel_rel", params: {asset_cfg: {joint_names: [".*_calf_joint"]}}, scale: 0.05}
-    gait_phase: {func: "unitree_rl_lab.mdp.observations:gait_phase", params: {period: 0.8}, scale: null}
-actions:
-  joint_pos:
-    class_type: isaaclab.envs.mdp:JointPositionAction
-    joint_names: [.*]
-    scale: {".*_hip_joint": 0.125, ".*_(thigh|calf)_joint": 0.25}
-    offset: 0.0
-    use_default_offset: true
-"""
+ROBOT_BASE, ROBOT_POLICY, ENV = (sample(f"{name}.yaml") for name in ("robot_base", "robot_policy", "env"))

@@ -15,6 +15,7 @@ from rigpact.contract.units import UNITS, sized
 from rigpact.reports.command_line import application
 
 from ..every_case import every_case
+from .samples_of_files import sample
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,23 +65,7 @@ def test_a_shipped_contract_takes_ordinary_numbers(path, way):
         assert not words, f"{key} of {table.get('name', path.stem)}"
 
 
-CONTRACT = """format = "rigpact-contract"
-version = 1
-name = "one_hand"
-fps = 30
-
-[[given]]
-name = "hand"
-size = 2
-unit = "m"
-
-[[stages]]
-name = "reach"
-operation = "affine"
-of = "hand"
-scale = 100
-unit = "{unit}"
-"""
+CONTRACT, TEXT = sample("one_hand.toml"), sample("gains.toml")
 RECORDING = "hand[0],hand[1],reach[0],reach[1]\n" + "".join(f"{k},{2 * k},{100 * k + 3},{200 * k}\n" for k in range(8))
 
 
@@ -118,25 +103,6 @@ def test_three_angles_are_three_numbers(tmp_path):
     )
     opened = open_contract(contract)
     assert (opened.fields("waist").width, opened.fields("turn").width) == (3, 4)
-
-
-TEXT = """
-format = "rigpact-contract"
-version = 1
-name = "gains"
-fps = 50
-given = [{{ name = "q", names = "motors" }}]
-stages = [{{ name = "kp", operation = "constant", of = "q", value = {value}{order} }}]
-[names]
-motors = ["hip", "knee", "ankle"]
-policy = ["ankle", "hip", "knee"]
-robot = ["neck", "ankle", "hip", "knee"]
-[numbers]
-plain = [1, 2, 3]
-named = {{ value = [1, 2, 3], names = "policy" }}
-wide = {{ value = [9, 1, 2, 3], names = "robot" }}
-same = [4, 4, 4]
-"""
 
 
 def _contract(folder, value, order=""):

@@ -23,32 +23,10 @@ from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case
+from .samples_of_files import sample
 
 NAMES = sorted(path.name.removesuffix(".toml") for path in files(pages).iterdir() if path.name.endswith(".toml"))
-SMALL = """
-format = "rigpact-contract"
-version = 1
-name = "small"
-title = "A small system"
-given = [{ name = "x", names = ["a", "b"] }]
-stages = [
-    { name = "y", operation = "affine", of = "x", scale = "gain" },
-    { name = "z", operation = "affine", of = "y", offset = "gain" },
-    { name = "far", operation = "norm", of = "z", of_each = 2 },
-    { name = "near", operation = "norm", of = "y", of_each = 2 },
-]
-[constants]
-gain = { value = [2.0, 3.0], positive = "nothing would move" }
-frozen = { value = [[1, 2], [3, 4]], fixed = "it is printed on the box" }
-words = { value = ["one", "two"] }
-names = { value = ["left", "right"], fixed = "they are wired so" }
-sizes = { value = [20, 30], between = [10, 40], expected = "two sizes of 10 to 40", why = "no such part is sold" }
-axes = { value = [[1, 0], [-1, 0]], unit_rows = "it would be longer", opposed = "both would be on one side" }
-spare = { value = 7, optional = true }
-[conventions]
-length = { at = ["far.measure", "near.measure"], value = "squared", only = ["squared", "largest"], words = { squared = "sum" } }
-gain_use = { at = "y.scale", words = { declared = "as_said" }, wrong = { old = 4.0 }, hints = { old = "the old gain" } }
-"""
+SMALL, INSIDE, LEGS = (sample(name) for name in ("page_small.toml", "page_inside.toml", "legs.toml"))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if find_system(name).vectors])
@@ -237,27 +215,6 @@ def test_numbers_of_a_filled_page_are_computed_with(checkout):
     assert twice == pytest.approx(2.0 * once, rel=1e-6)
 
 
-LEGS = """
-format = "rigpact-contract"
-version = 1
-name = "legs"
-fps = 60
-
-given = [
-    { name = "pelvis", kind = "quaternion_xyzw" },
-    { name = "thigh", kind = "quaternion_xyzw" },
-    { name = "calf", kind = "quaternion_xyzw" },
-]
-stages = [
-    { name = "thigh_world", operation = "compose", of = ["pelvis", "thigh"] },
-    { name = "calf_world", operation = "compose", of = ["thigh_world", "calf"] },
-    { name = "knee", operation = "rotate", of = "thigh_world", vector = [45.75, 0, 0], direction = "forward" },
-    { name = "foot", operation = "rotate", of = "calf_world", vector = [41.7, 0, 0], direction = "forward" },
-]
-
-[conventions]
-multiplication = { at = ["thigh_world.product", "calf_world.product"], value = "first_second" }
-"""
 FRAMES = 40
 
 
@@ -333,23 +290,6 @@ def test_a_convention_may_be_another_word_at_each_place(reading, product, back, 
     assert [each["changes"] for each in json.loads(answer.out)["causes"]] == [{"frame": reading}]
     assert tomllib.loads(patched.read_text(encoding="utf-8"))["conventions"]["frame"]["value"] == reading
     assert command("explain", recording, "--contract", patched).status == 0
-
-
-INSIDE = """
-format = "rigpact-contract"
-version = 1
-name = "inside"
-only_named = true
-given = [{ name = "x", names = ["a", "b"] }]
-stages = [
-    { name = "half", operation = "affine", of = "x", scale = 0.5, inner = true },
-    { name = "y", operation = "affine", of = "half", offset = [1.0, 2.0] },
-    { name = "far", operation = "norm", of = "half", of_each = 2, measure = "euclidean" },
-]
-[conventions.halved]
-value = "halved"
-at."half.scale" = { whole = 1.0 }
-"""
 
 
 def test_a_stage_inside_others_is_computed_where_it_is_read_and_recorded_nowhere():

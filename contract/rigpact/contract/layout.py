@@ -23,23 +23,30 @@ CONTACTS_WIDTH = 2
 """Left foot, right foot."""
 
 
-@dataclass(frozen=True, order=True)
-class Slice:
-    """Half-open range [start, start + size) of a flat vector. Slices sort by their place."""
+class Span:
+    """Half-open range [start, start + size) of a flat vector."""
 
     start: int
     size: int
-    name: str
 
     @property
     def stop(self) -> int:
-        """First index after the slice."""
+        """First index after it."""
         return self.start + self.size
 
     @property
     def range(self) -> slice:
-        """The slice as Python's own index object."""
+        """Python's own index object."""
         return slice(self.start, self.stop)
+
+
+@dataclass(frozen=True, order=True)
+class Slice(Span):
+    """A named span. Slices sort by their place."""
+
+    start: int
+    size: int
+    name: str
 
 
 @dataclass(frozen=True)

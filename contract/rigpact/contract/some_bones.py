@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.character import Character, character_of
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice
 from rigpact.contract.skeleton import Skeleton
@@ -34,7 +34,10 @@ def contract_of_bones(whole: Contract, bones: Sequence[int]) -> Contract:
     for layout in (character.state, character.output):
         _check_slices(whole.path, character.bone_count, layout)
     state, output = (columns_of_layout(layout, bones) for layout in (character.state, character.output))
-    vectors = _columns_of_bones(character.state[ANGULAR_VELOCITIES].size // 3, 3, bones)
+    vectors = _of_bones(range(character.state[ANGULAR_VELOCITIES].size), 3, bones)
+    width, history = 6 * character.bone_count, character.pose_history
+    starts = range(0, history.width // width * width if history else 0, width)
+    poses = [channel for start in starts for channel in _of_bones(range(start, start + width), 6, bones)]
     kept = replace(
         character,
         bone_names=tuple(character.bone_names[bone] for bone in bones),
@@ -43,17 +46,12 @@ def contract_of_bones(whole: Contract, bones: Sequence[int]) -> Contract:
         state_statistics=_statistics(character.state_statistics, state),
         output_statistics=_statistics(character.output_statistics, output),
         angvel_scales=frozen_float32(character.angvel_scales[vectors]),
-        pose_history=_history(character, bones),
+        pose_history=_squashed(history, poses),
         angular_velocity=_squashed(character.angular_velocity, vectors),
         skeleton=_skeleton(character.skeleton, bones),
     )
-    return replace(
-        whole,
-        read_numbers=kept,
-        conventions=whole.conventions.replaced(_published_order(whole, bones)),
-        whole=whole,
-        bones=tuple(bones),
-    )
+    order = whole.conventions.replaced(_published_order(whole, bones))
+    return replace(whole, read_numbers=kept, conventions=order, whole=whole, bones=tuple(bones))
 
 
 def columns_of_bones(contract: Contract, stage: str) -> Columns:
@@ -65,35 +63,21 @@ def columns_of_bones(contract: Contract, stage: str) -> Columns:
 
 def columns_of_fields(fields: FieldLayout, bones: Sequence[int]) -> Columns:
     """The channels of a stage that stay: those of the bones, in their order, and those of no bone."""
-    found: list[int] = []
     groups: dict[str, list[range]] = {}
-    for field in fields:
-        if field.bone:
-            groups.setdefault(field.name, []).append(range(field.start, field.stop))
-    done: set[str] = set()
-    for field in fields:
-        if not field.bone:
-            found += range(field.start, field.stop)
-        elif field.name not in done:
-            done.add(field.name)
-            found += [channel for bone in bones for channel in groups[field.name][bone]]
-    return np.array(found, np.intp)
+    for number, field in enumerate(fields):
+        groups.setdefault(field.name if field.bone else f"#{number}", []).append(range(field.start, field.stop))
+    kept = [parts if name.startswith("#") else [parts[bone] for bone in bones] for name, parts in groups.items()]
+    return np.array([channel for parts in kept for part in parts for channel in part], np.intp)
 
 
 def columns_of_layout(layout: Layout, bones: Sequence[int]) -> Columns:
     """The channels of a vector that stay."""
-    found: list[int] = []
-    channel = 0
-    while channel < layout.width:
-        entry = layout.slice_at(channel)
-        if entry is None or entry.name not in PER_BONE:
-            found.append(channel)
-            channel += 1
-            continue
-        size = PER_BONE[entry.name]
-        found += (entry.start + _columns_of_bones(entry.size // size, size, bones)).tolist()
-        channel = entry.stop
-    return np.array(found, np.intp)
+    found, end = list[int](), 0
+    for entry in layout:
+        if entry.name in PER_BONE:
+            found += (*range(end, entry.start), *_of_bones(range(entry.start, entry.stop), PER_BONE[entry.name], bones))
+            end = entry.stop
+    return np.array([*found, *range(end, layout.width)], np.intp)
 
 
 def _check_slices(path: Path, bone_count: int, layout: Layout) -> None:
@@ -116,27 +100,19 @@ def _layout_of_bones(layout: Layout, count: int) -> Layout:
     return Layout(tuple(found), layout.width - gone)
 
 
-def _columns_of_bones(held: int, size: int, bones: Sequence[int]) -> Columns:
-    return np.arange(held * size, dtype=np.intp).reshape(held, size)[list(bones)].ravel()
+def _of_bones(channels: range, size: int, bones: Sequence[int]) -> list[int]:
+    """The channels of some bones, of those of every bone, `size` each."""
+    return [channel for bone in bones for channel in channels[bone * size : (bone + 1) * size]]
 
 
-def _statistics(own: Statistics, columns: Columns) -> Statistics:
+def _statistics(own: Statistics, columns: Columns | list[int]) -> Statistics:
     return Statistics(frozen_float32(own.mean[columns]), frozen_float32(own.std[columns]))
 
 
-def _squashed(own: SquashedStatistics | None, columns: Columns) -> SquashedStatistics | None:
+def _squashed(own: SquashedStatistics | None, columns: list[int]) -> SquashedStatistics | None:
     if own is None:
         return None
     return SquashedStatistics(frozen_float32(own.scale[columns]), _statistics(own.statistics, columns), own.origin)
-
-
-def _history(character: Character, bones: Sequence[int]) -> SquashedStatistics | None:
-    if character.pose_history is None:
-        return None
-    width = 6 * character.bone_count
-    each = _columns_of_bones(character.bone_count, 6, bones)
-    frames = range(character.pose_history.width // width)
-    return _squashed(character.pose_history, np.concatenate([frame * width + each for frame in frames]))
 
 
 def _skeleton(whole: Skeleton | None, bones: Sequence[int]) -> Skeleton | None:

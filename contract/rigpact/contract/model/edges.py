@@ -104,7 +104,6 @@ def _constant(graph: ModelGraph, name: str, depth: int = 0) -> FloatArray | None
     return folded if np.isfinite(folded).all() else None
 
 
-_PASSES_ON = {"Identity", "Cast", "Flatten", "Reshape"}
 _INFINITE = float("inf")
 
 
@@ -120,15 +119,18 @@ class Clamp:
 
 def clamps(graph: ModelGraph) -> Iterator[Clamp]:
     """Yield every Clip whose bounds are known before the run."""
-    origin = {entry.name: entry.name for entry in graph.inputs}
     for node in graph.nodes:
-        source = origin.get(node.inputs[0], "") if node.inputs else ""
-        if node.op in _PASSES_ON and source:
-            origin.update(dict.fromkeys(node.outputs, source))
         if node.op == "Clip":
             low, high = _bound(graph, node, 1, "min"), _bound(graph, node, 2, "max")
             if low is not None and high is not None:
-                yield Clamp(node.pointer, source, low, high)
+                yield Clamp(node.pointer, _source(graph, node.inputs[0] if node.inputs else ""), low, high)
+
+
+def _source(graph: ModelGraph, name: str) -> str:
+    """The input whose numbers a value is, '' for what the model computes."""
+    while name in graph.makers and graph.makers[name].op in _PASSED:
+        name = graph.makers[name].inputs[0]
+    return name if any(entry.name == name for entry in graph.inputs) else ""
 
 
 def bound_clamps(graph: ModelGraph) -> Mapping[int, Clamp]:

@@ -62,34 +62,24 @@ def _summed(node: Any, rank: int) -> tuple[int, ...]:
     return tuple(range(1, rank)) if node.op_type == "Conv" else (rank - 1,)
 
 
-def _float16(weight: Array, _shared: tuple[int, ...]) -> Array:
-    return weight.astype(np.float16).astype(np.float32)
-
-
-def _bfloat16(weight: Array, _shared: tuple[int, ...]) -> Array:
+def _bfloat16(weight: Array) -> Array:
     """Eight bits, ties to even."""
     bits = np.ascontiguousarray(weight).view(np.uint32).astype(np.uint64)
     kept = ((bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)) << np.uint64(16)
     return kept.astype(np.uint32).view(np.float32).reshape(weight.shape)
 
 
-def _int8_by_tensor(weight: Array, _shared: tuple[int, ...]) -> Array:
-    return _multiples(weight, np.abs(weight).max(keepdims=True))
-
-
-def _int8_by_channel(weight: Array, shared: tuple[int, ...]) -> Array:
-    return _multiples(weight, np.abs(weight).max(axis=shared, keepdims=True))
-
-
-def _multiples(weight: Array, largest: Array) -> Array:
+def _multiples(weight: Array, shared: tuple[int, ...] | None = None) -> Array:
+    """shared: the axes that have one scale; all of them where None."""
+    largest = np.abs(weight).max(axis=shared, keepdims=True)
     scale = np.where(largest > 0.0, largest / np.float32(_LARGEST_INT8), np.float32(1.0))
     return np.asarray(np.rint(weight / scale) * scale, np.float32)
 
 
 FORMATS: Mapping[str, tuple[Callable[[Array, tuple[int, ...]], Array], bool]] = {
-    "rounded to float16": (_float16, False),
-    "rounded to bfloat16": (_bfloat16, False),
-    "quantised to int8, with one scale for each tensor": (_int8_by_tensor, True),
-    "quantised to int8, with one scale for each channel": (_int8_by_channel, True),
+    "rounded to float16": (lambda weight, _: weight.astype(np.float16).astype(np.float32), False),
+    "rounded to bfloat16": (lambda weight, _: _bfloat16(weight), False),
+    "quantised to int8, with one scale for each tensor": (lambda weight, _: _multiples(weight), True),
+    "quantised to int8, with one scale for each channel": (_multiples, True),
 }
 """What is done to a weight, and whether only to matrices."""

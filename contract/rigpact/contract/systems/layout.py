@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from rigpact.contract.as_json import AsJson
+from rigpact.contract.layout import Span
 
 
 class FieldKind(StrEnum):
@@ -45,7 +46,7 @@ QUATERNION_KINDS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
 
 
 @dataclass(frozen=True)
-class Field(AsJson):
+class Field(Span, AsJson):
     """`size` numbers from `start` on, of one kind; low and high bound each number where the system says so.
 
     bone: the part of a character that they belong to; fields of several bones then share a name.
@@ -61,16 +62,6 @@ class Field(AsJson):
     low: float | None = None
     high: float | None = None
     bone: str = ""
-
-    @property
-    def stop(self) -> int:
-        """First index after the field."""
-        return self.start + self.size
-
-    @property
-    def range(self) -> slice:
-        """The field as Python's own index object."""
-        return slice(self.start, self.stop)
 
 
 @dataclass(frozen=True)
