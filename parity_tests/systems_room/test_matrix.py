@@ -42,6 +42,8 @@ def _is_named(name: str, knob: str, value: str) -> None:
     assert [(dict(cause.changes), cause.equivalents) for cause in found.causes] == [({knob: value}, ())]
     told = scene(name).contract.system.knobs[knob]
     assert found.causes[0].code_hints == (told.hint(value),)
+    assert found.first_divergence is not None
+    assert found.causes[0].stage == found.first_divergence.stage  # of several that it explains, the first
     hint = told.hints.get(value, "")
     assert told.meaning
     assert hint.words if isinstance(hint, CodeHint) else hint
