@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from rigpact.contract.layout import INPUTS
 from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, Trace, TraceHeader, open_run, read_replay, write_trace
-from rigpact.reference_runtime.network import InputAlignment, aligned
+from rigpact.reference_runtime.network import InputAlignment
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 
 from ..every_case import every_case
@@ -84,13 +84,6 @@ def test_a_model_that_the_engine_cannot_bind_is_refused(contract, tmp_path, inpu
     assert words in " ".join(refused(OnnxNetwork, model(tmp_path, inputs, kind=kind), contract))
 
 
-@every_case("content", [b"", b"\x00\xff junk", b"{}"])
-def test_file_that_is_no_model_is_refused_in_words(contract, tmp_path, content):
-    """A Git LFS pointer in place of the weights is an everyday accident."""
-    (tmp_path / "m.onnx").write_bytes(content)
-    assert refused(OnnxNetwork, tmp_path / "m.onnx", contract)
-
-
 @every_case(
     ("widths", "cut"),
     [
@@ -111,13 +104,6 @@ def test_output_of_another_width_is_refused_when_it_runs(contract, tmp_path):
     """The engine only warns; after a missing number, every bone gets another bone's values."""
     network = OnnxNetwork(model(tmp_path, five(), output_width=12), contract)
     assert "1 × 18" in " ".join(refused(open_run(contract, network, tiny.clip(tmp_path)).step))
-
-
-def test_aligning_copies_the_front_and_fills_with_zeros():
-    """Padding at the front would shift every channel."""
-    vector = np.arange(1.0, 5.0, dtype=np.float32)[None]
-    same, cut, padded = aligned([vector, vector, vector], (None, 2, 6))
-    assert (same is vector, cut.tolist(), padded.tolist()) == (True, [[1, 2]], [[1, 2, 3, 4, 0, 0]])
 
 
 def test_replay_answers_frame_by_frame(tmp_path):
