@@ -1,4 +1,4 @@
-"""The loop as a whole: what is fed to the network, what is written back, and what may not change a bit."""
+"""The loop and runs of other systems: what is fed to the network, what is written back, what may not change a bit."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The bounds of axes that are lost, or nearly so, worked out again by hand."""
+"""The bounds of axes that are lost or nearly so, and of stages that nobody recorded, worked out again by hand."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Checks of a model before a run: five inputs by position, their order, type, rank, width; recorded answers in its place."""
+"""A model before a run: its inputs by position, their order, type, rank, width; recorded answers; a model with one edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State features and z-scores, channel by channel, against scalar arithmetic; and the way back."""
+"""State features, z-scores and contacts, channel by channel, against scalar arithmetic; and the way back."""
 
 import math
 

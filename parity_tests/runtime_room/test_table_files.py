@@ -1,4 +1,4 @@
-"""Tables as files: one table of files with their columns, one of damaged files with their place. Files are written by hand."""
+"""What a file is, and tables as files: their columns, and of damaged ones their place. Files are written by hand."""
 
 import gzip
 import io
