@@ -19,7 +19,7 @@ import pytest
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.answers import geometry as rules
-from rigpact.reports.geometry_parity.examination import Found, asked_functions, examine
+from rigpact.reports.geometry_parity.examination import Found, examine
 from rigpact.reports.geometry_parity.roles import ROLES
 
 from ..every_case import every_case
@@ -43,8 +43,7 @@ Geometry = Callable[..., Any]
 def examined(function: Callable[..., Any], role: str, library: Any = "numpy", seed: int = 0) -> FindingsReport:
     """What is said of one function in its role."""
     found = [Found(function.__name__, function, (role,))]
-    asked = asked_functions(found, ModuleType("m"), "their_geometry.py", library)
-    return examine("their_geometry.py", asked, RESIDUAL, seed)
+    return examine("their_geometry.py", ModuleType("m"), found, library, RESIDUAL, seed)
 
 
 @every_case("defect", ALL, ids=lambda defect: f"{defect.library}-{defect.name}")

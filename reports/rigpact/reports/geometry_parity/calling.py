@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import error_text
+from rigpact.contract.settings.geometry import FunctionSettings
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.roles import TRAILING, Kind, Role
 
@@ -247,25 +248,14 @@ class CallFailed(Exception):
     """The function raised an error, or returned something that is not an array."""
 
 
-@dataclass(frozen=True)
-class Declared:
-    """What the user says of a function; None where nothing is said. certain: the role is said, or its name says it.
-
-    order: of Euler axes. bones: how many the function wants. place: where it is said, for error messages.
-    """
-
-    certain: bool = True
-    shape: str | None = None
-    takes: str | None = None
-    order: str | None = None
-    degrees: bool = False
-    bones: int | None = None
-    place: str = ""
+NOTHING_DECLARED = FunctionSettings("")
 
 
 @dataclass(frozen=True)
 class UserFunction:
     """A function in its role, with the shape and the form in which it is called. words: constant arguments by name.
+
+    declared: what the user says of it. certain: its role is said, or its name says it.
 
     Called with rows as numpy arrays, it returns rows as a numpy array, whatever library, shape and arguments it uses.
     """
@@ -274,10 +264,11 @@ class UserFunction:
     spelled: str
     function: Callable[..., Any]
     backend: NumpyBackend
-    declared: Declared = field(default_factory=Declared)
+    declared: FunctionSettings = NOTHING_DECLARED
     layout: Layout = ROWS
     form: Form = AS_THEY_ARE
     words: Mapping[str, Any] = field(default_factory=dict)
+    certain: bool = True
 
     @property
     def one_by_one(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import product
 from pathlib import Path, PurePath
@@ -29,10 +29,10 @@ from rigpact.reports.answer import Figures, Sentence, print_with_findings
 from rigpact.reports.geometry_parity.calling import (
     DECLARABLE,
     LAYOUTS,
+    NOTHING_DECLARED,
     TIMED,
     BackendName,
     CallFailed,
-    Declared,
     NumpyBackend,
     UserFunction,
 )
@@ -44,8 +44,6 @@ from rigpact.reports.geometry_parity.samples import ordinary
 from rigpact.reports.own_module import imported, module_of_file
 from rigpact.reports.terminal import working
 
-# The functions that a project declares, put together with those of the module.
-# Load a user's module, and find its functions by their roles
 _LIBRARIES = ("_np", "_numpy", "_torch", "_pt", "_jit")
 _ABOUT_ROTATIONS = re.compile(r"quat|rot|euler|axis_?angle|so3|6d|angvel|angular|slerp|yaw|^q[a-z]{2,5}$|geodesic")
 Function = Callable[..., Any]
@@ -70,21 +68,28 @@ def load_module(place: str) -> ModuleType:
 
 @dataclass(frozen=True)
 class Found:
-    """A function of the module and the roles that it may play. certain: the roles are said, or the name has no other use."""
+    """A function of the module and the roles that it may play. said: what the project declares of it.
+
+    certain: the roles are said, or the name has no other use.
+    """
 
     spelled: str
     function: Function
     roles: tuple[str, ...]
     certain: bool = True
+    said: FunctionSettings = NOTHING_DECLARED
 
 
-def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -> list[Found]:
-    """The functions of a module that play a role, from the mapping or by a role's names, in the order of the roles.
+def find_functions(
+    module: ModuleType, place: str, mapping: Mapping[str, str], declared: Sequence[FunctionSettings]
+) -> list[Found]:
+    """The functions of a module that play a role: from the mapping, by a role's names in the order of the roles, or declared.
 
-    A name may end in the library's name (`qmul_np`). Raises UnusableInput for a mapping to a missing function.
+    A name may end in the library's name (`qmul_np`); a declared function need not have a known name. Raises UnusableInput for
+    a function that is missing, and where there is none.
     """
     said = mapping.items()
-    found = [Found(name, mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in said]
+    found = [Found(name, _mapped(module, place, f"--map {role}={name}", name), (role,)) for role, name in said]
     taken = {each.spelled for each in found}
     for role in ROLES.values():
         if role.name in mapping:
@@ -95,7 +100,14 @@ def find_functions(module: ModuleType, place: str, mapping: Mapping[str, str]) -
                 taken.add(name)
                 found.append(Found(name, function, *_roles_of(name)))
     order = list(ROLES)
-    return sorted(found, key=lambda each: order.index(each.roles[0]))
+    found.sort(key=lambda each: order.index(each.roles[0]))
+    new = [each for each in declared if each.name not in taken]
+    found += [Found(each.name, _mapped(module, place, each.place, each.name), ()) for each in new]
+    if not found:
+        expected = f"at least one of {', '.join(ROLES)}"
+        raise UnusableInput(place, "no function that plays a known role", expected, "name it: --map ROLE=FUNCTION")
+    by_name = {each.name: each for each in declared}
+    return [replace(each, said=by_name.get(each.spelled, each.said)) for each in found]
 
 
 def _roles_of(name: str) -> tuple[tuple[str, ...], bool]:
@@ -112,7 +124,7 @@ def unknown_functions(module: ModuleType, found: Sequence[str]) -> list[str]:
     return [name for name in own if name[0] != "_" and name not in found and _ABOUT_ROTATIONS.search(name.lower())]
 
 
-def mapped(module: ModuleType, place: str, said: str, name: str) -> Function:
+def _mapped(module: ModuleType, place: str, said: str, name: str) -> Function:
     """The function of a dotted name; UnusableInput with near names if there is none. said: where the name stands."""
     value: Any = module
     for part in name.split("."):
@@ -138,50 +150,35 @@ def parse_mapping(words: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A function of the module, once for each role that it may play. left_out: why it is not asked, from the project."""
-
-    spelled: str
-    alternatives: tuple[UserFunction, ...]
-    left_out: str | None = None
-
-
-def of_module(functions: Sequence[FunctionSettings], place: str) -> list[FunctionSettings]:
-    """The declarations that hold for a module, as the command names it."""
-    return [each for each in functions if each.module is None or PurePath(each.module) == PurePath(place)]
-
-
-def asked_functions(
-    found: Sequence[Found],
-    module: ModuleType,
-    place: str,
-    wanted: BackendName | None = None,
-    said: Sequence[FunctionSettings] = (),
-) -> list[Asked]:
-    """The functions to ask, with what is declared of them. A declared function need not have a known name."""
-    by_name = {each.name: each for each in said}
-    named = {each.spelled: each for each in found}
-    others = [each for each in said if each.name not in named]
-    new = [Found(each.name, mapped(module, place, each.place, each.name), ()) for each in others]
-    asked = [_asked(each, by_name.get(each.spelled), module, wanted) for each in (*found, *new)]
-    if not asked:
-        expected = f"at least one of {', '.join(ROLES)}"
-        raise UnusableInput(place, "no function that plays a known role", expected, "name it: --map ROLE=FUNCTION")
-    return asked
-
-
-def _asked(found: Found, said: FunctionSettings | None, module: ModuleType, wanted: BackendName | None) -> Asked:
-    if said is not None and said.role == LEFT_OUT:
-        return Asked(found.spelled, (), said.reason)
+def _ways(found: Found, module: ModuleType, wanted: BackendName | None) -> list[UserFunction]:
+    """A function once for each role that it may play and library that it may take; none if the project leaves it out."""
+    said = found.said
+    if said.role == LEFT_OUT:
+        return []
+    roles = found.roles if said.role is None else (said.role,)
+    if not roles:
+        raise UnusableInput(said.place, f"no role for {said.name}", f"one of {', '.join(ROLES)}, or {LEFT_OUT}")
+    for key, known in _known_words(roles):
+        value = getattr(said, key)
+        if value is not None and value not in known:
+            expected, hint = f"one of {'; '.join(known)}", near(value, known)
+            raise UnusableInput(f"{said.place}.{key}", repr(value), expected, hint)
     first = _backend_of(found.function, module, wanted)
     # a torch module may have twins for numpy
     libraries = [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
-    functions = (
-        UserFunction(ROLES[role], found.spelled, found.function, library, _declared(found, said, role))
-        for role, library in product(_roles(found, said), libraries)
-    )
-    return Asked(found.spelled, tuple(functions))
+    certain = found.certain or said.role is not None
+    return [
+        UserFunction(ROLES[role], found.spelled, found.function, library, said, certain=certain)
+        for role, library in product(roles, libraries)
+    ]
+
+
+def _known_words(roles: Sequence[str]) -> Iterator[tuple[str, Collection[str]]]:
+    """What may be declared of a function in these roles, by its key."""
+    yield "role", ROLES
+    yield from (("shape", TIMED if ROLES[role].timed else LAYOUTS) for role in roles)
+    yield "takes", DECLARABLE
+    yield "order", (*(each.upper() for each in ORDERS), *ORDERS)
 
 
 def _backend_of(function: Callable[..., Any], module: ModuleType, wanted: BackendName | None) -> NumpyBackend:
@@ -199,34 +196,6 @@ def _backend_of(function: Callable[..., Any], module: ModuleType, wanted: Backen
 def _is_torch(value: Any) -> bool:
     name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
     return isinstance(name, str) and name.partition(".")[0] == "torch"
-
-
-def _roles(found: Found, said: FunctionSettings | None) -> tuple[str, ...]:
-    if said is None or (said.role is None and found.roles):
-        return found.roles
-    if said.role is None:
-        raise UnusableInput(said.place, f"no role for {said.name}", f"one of {', '.join(ROLES)}, or {LEFT_OUT}")
-    _one_of(said, "role", said.role, ROLES)
-    return (said.role,)
-
-
-def _declared(found: Found, said: FunctionSettings | None, role: str) -> Declared:
-    if said is None:
-        return Declared(found.certain)
-    if said.shape is not None:
-        _one_of(said, "shape", said.shape, TIMED if ROLES[role].timed else LAYOUTS)
-    if said.takes is not None:
-        _one_of(said, "takes", said.takes, DECLARABLE)
-    if said.order is not None:
-        _one_of(said, "order", said.order, (*(each.upper() for each in ORDERS), *ORDERS))
-    certain = found.certain or said.role is not None
-    return Declared(certain, said.shape, said.takes, said.order, said.degrees, said.bones, said.place)
-
-
-def _one_of(said: FunctionSettings, key: str, value: str, known: Iterable[str]) -> None:
-    if value not in known:
-        expected, hint = f"one of {'; '.join(known)}", near(value, known)
-        raise UnusableInput(f"{said.place}.{key}", repr(value), expected, hint)
 
 
 _SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradient")
@@ -276,43 +245,46 @@ def examine_module(
     changes = {"output_mode": "residual", **settings.conventions, **contract.changes}
     names = parse_mapping(mapping)
     loaded = load_module(place)
-    found = find_functions(loaded, place, names)
-    functions = asked_functions(found, loaded, place, library, of_module(settings.functions, place))
-    with working("asking every function"):
-        unknown = unknown_functions(loaded, [each.spelled for each in functions])
-        return examine(place, functions, base.replaced(changes), seed, unknown)
+    declared = [each for each in settings.functions if each.module is None or PurePath(each.module) == PurePath(place)]
+    found = find_functions(loaded, place, names, declared)
+    return examine(place, loaded, found, library, base.replaced(changes), seed)
 
 
 def examine(
-    place: str, asked: Sequence[Asked], conventions: Conventions, seed: int, unknown: Sequence[str] = ()
+    place: str,
+    module: ModuleType,
+    found: Sequence[Found],
+    library: BackendName | None,
+    conventions: Conventions,
+    seed: int,
 ) -> Examination:
     """Examine functions in their roles.
 
     place: the module's name in findings. conventions: the contract's. With `output_mode` delta a pose delta is a whole
-    rotation; with any other value it is a residual, as the deployed functions take it. unknown: functions of the module
-    that play no known role. The ledger counts questions: what a function computes, then each check of its behaviour. If a
-    function that certainly plays its role cannot be judged, its questions are missing. One whose name only suggests a
-    role is said, and not counted.
+    rotation; with any other value it is a residual, as the deployed functions take it. The ledger counts questions: what a
+    function computes, then each check of its behaviour. If a function that certainly plays its role cannot be judged, its
+    questions are missing. One whose name only suggests a role is said, and not counted.
     """
-    with np.errstate(all="ignore"):  # a non-finite result gives a finding, not a warning on stderr
-        drawn = [(each, np.random.default_rng([seed, number])) for number, each in enumerate(asked)]
-        answers = [_answer(place, each, conventions, rng) for each, rng in drawn if each.left_out is None]
-    counted = [answer for answer in answers if answer.known is not None or answer.function.declared.certain]
-    left_out = {each.spelled: each.left_out for each in asked if each.left_out is not None}
+    asked = [_ways(each, module, library) for each in found]
+    with working("asking every function"), np.errstate(all="ignore"):  # what is not finite is a finding, not a warning
+        drawn = [(ways, np.random.default_rng([seed, number])) for number, ways in enumerate(asked)]
+        answers = [_answer(place, ways, conventions, rng) for ways, rng in drawn if ways]
+    counted = [answer for answer in answers if answer.known is not None or answer.function.certain]
+    left_out = {each.spelled: each.said.reason for each in found if each.said.role == LEFT_OUT}
     questions, answered = (sum(getattr(each, count) for each in counted) for count in ("questions", "answered"))
     ledger = Ledger(questions + len(left_out), answered, len(left_out))
     summary = {
         "module": place, "seed": seed, "functions": [_summary(answer, conventions) for answer in answers],
         "not_judged": [answer.function.spelled for answer in answers if answer.known is None],
-        "left_out": left_out, "no_role": list(unknown),
+        "left_out": left_out, "no_role": unknown_functions(module, [each.spelled for each in found]),
     }  # fmt: skip
     return Examination(tuple(finding for answer in answers for finding in answer.findings), ledger, summary)
 
 
-def _answer(place: str, asked: Asked, conventions: Conventions, rng: np.random.Generator) -> Examined:
+def _answer(place: str, ways: Sequence[UserFunction], conventions: Conventions, rng: np.random.Generator) -> Examined:
     """What is said of a function in the role that it plays best: explained with the fewest findings, or callable at all."""
     tried: list[tuple[tuple[int, int], UserFunction, Known | None, str]] = []
-    for function in asked.alternatives:
+    for function in ways:
         known, failure = propose(place, function, ordinary(function.role, rng, conventions), conventions)
         tried.append(((2, 0) if known is None else known.strangeness, function, known, failure))
         if tried[-1][0] == (0, 0):

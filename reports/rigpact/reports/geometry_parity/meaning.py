@@ -211,14 +211,14 @@ def judged(known: Known) -> tuple[bool, list[Finding]]:
         found = [known.finding(rules.AXES_REFUSED, case=case, error="only one at a time gives an answer")]
     if reading is None:
         why = ""
-        if not function.declared.certain:
+        if not function.certain:
             why = "its name has other meanings too, and it computes another one"
         elif function.role.is_euler and _order_said(function).letters is None:
             why = "its order is not known, and no order of three different axes fits"
         return (False, [known.finding(rules.NOT_JUDGED, why=why)]) if why else (True, [*found, _unexplained(known)])
     # what is meant by a loose name; without a rate, its caller may multiply
     rateless = () if function.rate is not None else (rules.VELOCITY_RATE,)
-    meant = () if function.declared.certain else (*_A_MATTER_OF_MEANING, *rateless)
+    meant = () if function.certain else (*_A_MATTER_OF_MEANING, *rateless)
     if any(rule in meant for rule, _ in reading.findings):
         why = f"it computes {reading.words}; whether it is meant so, its name does not say"
         found.append(known.finding(rules.NOT_JUDGED, why=why))
