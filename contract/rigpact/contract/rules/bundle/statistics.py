@@ -198,7 +198,6 @@ def _check_auxiliary(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
 
 
 def _check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Finding]:
-    """Yield what a mean and its deviation say together."""
     yield from _check_fitted(mean, 0.0)
     yield from _check_fitted(std, 1.0)
     if mean is None or std is None or not is_finite_float32(mean.values) or not is_finite_float32(std.values):
@@ -241,7 +240,6 @@ def _part(array: NamedArray | None, name: str) -> NamedArray | None:
 
 
 def _check_angular_scale(scale: NamedArray | None, fps: float) -> Iterator[Finding]:
-    """Yield tanh scales of angular velocities that no sampled rotation reaches."""
     if scale is not None:
         beyond, limit = np.isfinite(scale.values) & (scale.values > fastest_rad_s(fps)), fastest_rad_s(fps)
         yield from scale.at_slices(ANGULAR_SCALE_BEYOND_SAMPLING, beyond, "array", fps=fps, limit=limit)

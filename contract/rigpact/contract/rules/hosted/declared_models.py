@@ -12,7 +12,7 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
-from rigpact.contract.rules.family import Need, family
+from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.hosted.declared_contract import changes_much, shown_numbers, unused_numbers
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import DeclaredNetwork, DeclaredView
@@ -127,12 +127,9 @@ def _check_joints(said: DeclaredNetwork) -> Iterator[Finding]:
                 )
 
 
-def _check_scale(said: DeclaredNetwork) -> Iterator[Finding]:
-    yield from _behind_answer(said, "action_scale", "scale")
-
-
-def _check_offset(said: DeclaredNetwork) -> Iterator[Finding]:
-    yield from _behind_answer(said, "default_joint_pos", "offset")
+def _check_applied(said: DeclaredNetwork) -> Iterator[Finding]:
+    for key, parameter in (("action_scale", "scale"), ("default_joint_pos", "offset")):
+        yield from findings_of((_behind_answer,), said, key, parameter)
 
 
 def _behind_answer(said: DeclaredNetwork, key: str, parameter: str) -> Iterator[Finding]:
@@ -201,5 +198,5 @@ def _check_lengths(said: DeclaredNetwork) -> Iterator[Finding]:
         yield _differs(said, key, f"{np.max(lengths):g} frames", f"{length} in {vector}")
 
 
-_METADATA = (_check_joints, _check_scale, _check_offset, _check_terms, _check_lengths)
+_METADATA = (_check_joints, _check_applied, _check_terms, _check_lengths)
 FAMILY = family(globals(), (Need.DECLARATION, Need.MODEL), _check_edges, *_METADATA)

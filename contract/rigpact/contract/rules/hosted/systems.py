@@ -66,7 +66,6 @@ ACTIVATIONS = frozenset({
 
 
 def _check_contract_file(files: SystemFiles) -> Iterator[Finding]:
-    """Yield what an engine does not refuse in a contract file that has its shape."""
     document = need(files.document)
     need(document, when=document.kind is Kind.SYSTEM_CONTRACT and has_its_shape(document))
     root, system = document.data, need(hosted_system(document))
@@ -80,7 +79,6 @@ def _check_contract_file(files: SystemFiles) -> Iterator[Finding]:
 
 
 def _check_models(files: SystemFiles) -> Iterator[Finding]:
-    """Yield what is wrong with the models."""
     for model in files.bound:
         yield from _check_model(model.signature, need(model.part))
         constants = None if files.contract is None else files.contract.constants
@@ -91,7 +89,6 @@ FAMILY = family(globals(), (Need.SYSTEM_CONTRACT,), _check_contract_file, _check
 
 
 def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
-    """Yield every finding about a model's inputs and outputs against the vectors of its system."""
     if model.refusal:
         yield MODEL_REFUSED.at(model.path, "", reason=model.refusal)
     own, (inputs, outputs) = system.binding, bound_tensors(model, system.binding)
@@ -110,7 +107,6 @@ def _check_model(model: ModelSignature, system: System) -> Iterator[Finding]:
 def _check_architecture(
     model: ModelSignature, system: System, constants: Mapping[str, Any] | None
 ) -> Iterator[Finding]:
-    """Yield every finding about what a model is made of, where all models of a system are made of the same."""
     expected, graph = need(system.architecture).declared(need(constants)), need(model.graph)
     if graph.parameters != expected.parameters:
         yield MODEL_PARAMETERS.at(model.path, "", found=graph.parameters, expected=expected.parameters)

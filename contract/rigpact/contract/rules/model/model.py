@@ -88,7 +88,6 @@ def _of_the_engine(subject: Subject) -> ModelSignature:
 
 
 def _check_inputs(subject: Subject) -> Iterator[Finding]:
-    """Yield what keeps the engine from binding the inputs; against the bundle's widths where one is given."""
     model, view = _of_the_engine(subject), subject.view
     names, place = [entry.name for entry in model.inputs], "/graph/input"
     if len(names) != len(INPUTS):
@@ -150,7 +149,6 @@ def _expected_widths(view: BundleView, length: int | None) -> dict[str, int | No
 
 
 def _check_output(subject: Subject) -> Iterator[Finding]:
-    """Yield what keeps the engine from using the output."""
     model, view = _of_the_engine(subject), subject.view
     if not model.outputs:
         yield OUTPUT_MISSING.at(model.path, "/graph/output")

@@ -318,12 +318,7 @@ class Auxiliary(FileView):
     """The auxiliary statistics in one file, bundle or companion, of a character of so many bones."""
 
     bone_count: int
-    names: tuple[str, ...] = ()
-
-    @property
-    def bone_names(self) -> tuple[str, ...]:
-        """The bundle's names."""
-        return self.names
+    bone_names: tuple[str, ...] = ()
 
     @cached_property
     def history_length(self) -> int | None:
