@@ -12,6 +12,7 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.declaration import read_declaration
 from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.units import UNITS, sized
+from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import application
 
 from ..every_case import every_case
@@ -126,42 +127,22 @@ def _contract(folder, value, order=""):
 )
 def test_gains_reach_the_joints_that_they_are_meant_for(tmp_path, value, order, changes, gains):
     """A knee with the ankle's stiffness gives way."""
-    from rigpact.contract.contract_files import open_contract
-    from rigpact.reference_runtime.graph.run import stages_from
-
     contract = open_contract(_contract(tmp_path, value, order)).with_conventions(changes)
     assert stages_from(contract, {"q": np.zeros((2, 3), "f")})["kp"].tolist() == [gains, gains]
 
 
-@pytest.mark.parametrize(
-    ("value", "order", "is_open"),
+@every_case(
+    ("value", "order", "status", "says"),
     [
-        ('"plain"', "", True),
-        ('"plain"', "policy", False),
-        ('"named"', "", False),
-        ('"same"', "", False),
-        ('"same"', "policy", False),
-        ("7", "", False),
+        ('"plain"', "", 0, "RP749"), ('"plain"', "policy", 0, ""), ('"named"', "", 0, ""), ('"same"', "", 0, ""),
+        ('"same"', "policy", 0, ""), ("7", "", 0, ""), ("[1, 2]", "", 1, "2 numbers"), ('"plain"', "robots", 1, "one of motors"),
+        ('"unknown"', "", 1, "unknown"), ("[]", "", 1, "a list of numbers"),
     ],
-)
-def test_an_order_that_nobody_says_is_a_finding(tmp_path, command, value, order, is_open):
-    """Numbers that are all equal have no order to get wrong: no alarm."""
+)  # fmt: skip
+def test_an_order_left_open_is_a_finding_and_gains_that_do_not_fit_are_refused(
+    tmp_path, command, value, order, status, says
+):
+    """Numbers that are all equal have no order to get wrong; of two gains for three motors the third gets what stands behind."""
     checked = command("check", _contract(tmp_path, value, order))
-    assert checked.status == 0, checked.out
-    assert ("RP749" in checked.out and "/stages/0/order" in checked.out) == is_open
-
-
-@pytest.mark.parametrize(
-    ("value", "order", "says"),
-    [
-        ("[1, 2]", "", "2 numbers"),
-        ('"plain"', "robots", "one of motors"),
-        ('"unknown"', "", "unknown"),
-        ("[]", "", "a list of numbers"),
-    ],
-)
-def test_gains_that_do_not_fit_are_refused(tmp_path, command, value, order, says):
-    """Two gains for three motors: the third one gets what stands behind them in memory."""
-    checked = command("check", _contract(tmp_path, value, order))
-    assert checked.status != 0
-    assert says in checked.out + checked.err
+    assert (checked.status, says in checked.out + checked.err) == (status, True), checked.out
+    assert ("RP749" in checked.out and "/stages/0/order" in checked.out) == (says == "RP749")
