@@ -11,7 +11,6 @@ from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport
-from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.rules import Subject
 from rigpact.contract.rules.model import canary as rules
@@ -68,47 +67,39 @@ def _probe(
     model, probe = canary.PositionalModel(file.path), canary.read_probe(source, contract)
     bindings = canary.find_binding(model, probe)
     fitting = canary.matching(bindings, probe)
-    best = (fitting or bindings)[0].order
-    own = next(binding for binding in bindings if binding.order == INPUTS)
+    nearest, own = (fitting or bindings)[0], next(binding for binding in bindings if binding.order == INPUTS)
     meant = None if probe.kind == "outputs" else canary.other_mode(model, contract, probe, own)
+    reference = f"{_REFERENCE[probe.kind]} {probe.path.name}"
     if meant is not None:
         values = {"declared": contract.conventions.output_mode, "error": _amount(own.error, probe), "found": meant[0]}
-        values |= {"reference": _reference(probe), "best": _amount(meant[1], probe)}
+        values |= {"reference": reference, "best": _amount(meant[1], probe)}
         findings = [rules.OUTPUT_MODE_CONTRADICTED.at(bundle.path, "/meta/rot6d_spec", **values)]
     else:
-        findings = [*_judge(probe, bindings, fitting, file.path)]
-    findings += _idle(file.path, canary.inputs_without_effect(model, probe.inputs, best))
-    return findings, _summary(probe, bindings, fitting)
+        values = {"reference": reference, "declared": _amount(own.error, probe), "best": _amount(nearest.error, probe)}
+        findings = [*_judge(probe, own, fitting, file.path, values | {"found": ", ".join(nearest.order)})]
+    for name in canary.inputs_without_effect(model, probe.inputs, nearest.order):
+        index = INPUTS.index(name)
+        place = ("graph", "input", index)
+        findings.append(rules.INPUT_WITHOUT_EFFECT.at(file.path, place, index=index, name=name))
+    return findings, _summary(probe, bindings, fitting, own)
 
 
-def _judge(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Binding], model: Path) -> Iterator[Finding]:
-    declared = next(binding for binding in bindings if binding.order == INPUTS)
-    nearest = (fitting or bindings)[0]
-    values: dict[str, Any] = {
-        "reference": _reference(probe), "declared": _amount(declared.error, probe), "found": ", ".join(nearest.order),
-        "best": _amount(nearest.error, probe),
-    }  # fmt: skip
+_REFERENCE = {"outputs": "the outputs of", "poses": "the poses of", "targets": "the next poses of"}
+
+
+def _judge(
+    probe: Probe, own: Binding, fitting: Sequence[Binding], model: Path, values: dict[str, Any]
+) -> Iterator[Finding]:
     if not fitting:
         yield rules.NO_ORDER_MATCHES.at(model, "/graph/input", **values)
-    elif declared not in fitting:
+    elif own not in fitting:
         rule = rules.ENGINE_BOUND_OTHERWISE if probe.kind == "outputs" else rules.INPUTS_WIRED_OTHERWISE
         place = (probe.path, "/stages/y_norm") if probe.kind == "outputs" else (model, "/graph/input")
         yield rule.at(*place, **values)
     elif len(fitting) > 1:
-        other = next(binding for binding in fitting if binding is not declared)
+        other = next(binding for binding in fitting if binding is not own)
         values |= {"count": len(fitting), "found": ", ".join(other.order)}
         yield rules.ORDERS_ALIKE.at(model, "/graph/input", **values)
-
-
-def _idle(model: Path, names: Sequence[str]) -> Iterator[Finding]:
-    for name in names:
-        index = INPUTS.index(name)
-        yield rules.INPUT_WITHOUT_EFFECT.at(model, json_pointer("graph", "input", index), index=index, name=name)
-
-
-def _reference(probe: Probe) -> str:
-    words = {"outputs": "the outputs of", "poses": "the poses of", "targets": "the next poses of"}
-    return f"{words[probe.kind]} {probe.path.name}"
 
 
 def _amount(error: float, probe: Probe) -> str:
@@ -116,22 +107,15 @@ def _amount(error: float, probe: Probe) -> str:
     return f"{error:.3g}{unit}" if error < float("inf") else "any amount, for it does not run"
 
 
-def _summary(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Binding]) -> dict[str, Any]:
-    declared = next(binding for binding in bindings if binding.order == INPUTS)
-    others = [binding.error for binding in bindings if binding.order != INPUTS]
-    finite = {binding.order: binding.error for binding in bindings if binding.error < float("inf")}
+def _summary(probe: Probe, bindings: Sequence[Binding], fitting: Sequence[Binding], own: Binding) -> dict[str, Any]:
+    finite = [binding for binding in bindings if binding.error < float("inf")]
+    others = [binding.error for binding in finite if binding is not own]
     return {
-        "file": str(probe.path),
-        "kind": probe.kind,
-        "rows": len(probe.inputs[INPUTS[0]]),
-        "unit": probe.unit,
-        "declared_error": finite.get(INPUTS),
-        "nearest_other_error": min(others) if min(others) < float("inf") else None,
-        "nothing_moves_error": probe.size,
-        "fitting": [list(binding.order) for binding in fitting],
-        "failing_orders": len(bindings) - len(finite),
-        "confirmed": probe.exact and [binding.order for binding in fitting] == [declared.order],
-    }
+        "file": str(probe.path), "kind": probe.kind, "rows": len(probe.inputs[INPUTS[0]]), "unit": probe.unit,
+        "declared_error": own.error if own in finite else None, "nearest_other_error": min(others, default=None),
+        "nothing_moves_error": probe.size, "fitting": [list(binding.order) for binding in fitting],
+        "failing_orders": len(bindings) - len(finite), "confirmed": probe.exact and list(fitting) == [own],
+    }  # fmt: skip
 
 
 def canary_sentences(report: FindingsReport) -> Iterator[Sentence]:
