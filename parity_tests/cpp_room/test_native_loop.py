@@ -19,7 +19,7 @@ from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import disagreement, engine_for, free_crowd, free_frames
+from rigpact.reference_runtime.systems.enemy_animation.runs import disagreement, engine_for, free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 
 from ..every_case import every_case
@@ -70,7 +70,7 @@ def test_a_crowd_is_its_single_runs(demo):
     starts = np.stack([rows.x_raw[row] for rows, row in zip(sources, (0, 3, 7), strict=True)])
     answers = np.random.default_rng(3).normal(0.0, 1.0, (3, contract.numbers.output.width)).astype(np.float32)
     crowd = crowd_of(contract, CallableNetwork(lambda *_: answers), sources, starts)
-    beside = free_crowd(contract, CallableNetwork(lambda *_: answers), [clip, other, clip], starts, "numpy")
+    beside = Crowd(free_frames(contract, CallableNetwork(lambda *_: answers), sources, starts))
     for _ in range(12):
         found, expected = crowd.step(), beside.step()
         for name, rows in expected.items():

@@ -22,7 +22,7 @@ from rigpact.reference_runtime import (
     run_frames,
 )
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FootContact, FootSample, updated_contact
+from rigpact.reference_runtime.systems.enemy_animation.floor import FootContact, FootSample, updated_contact
 from rigpact.reports.engine.conformance import made_up_clip
 
 from ..every_case import every_case

@@ -12,7 +12,7 @@ from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.clips import rotations
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import read_trace
-from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
+from rigpact.reference_runtime.systems.enemy_animation.files import SYSTEM
 from rigpact.reports.checking.check import declared_text, without_declared
 from rigpact.reports.gate.project import Project as Checked
 from rigpact.reports.gate.selftest import plants

@@ -10,13 +10,14 @@ import pytest
 from rigpact.contract.layout import CONTACTS
 from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.recordings.opened import read_trace
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
+from rigpact.reference_runtime.systems.enemy_animation.floor import (
     FloorContacts,
     RootPath,
     contact_flags,
+    f1_score,
     feet_positions_cm,
+    foot_slide,
 )
-from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import f1_score, foot_slide
 
 
 def test_a_clips_feet_touch_when_its_own_evidence_says_so_and_stand_on_the_floor(demo_subject: Subject) -> None:

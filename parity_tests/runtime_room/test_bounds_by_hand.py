@@ -11,8 +11,8 @@ from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound, stage_tolerances
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reference_runtime.vocabulary.character.state_features import _yaw_bound
-from rigpact.reference_runtime.vocabulary.posing.published_pose import pose_tolerance_without_contract
+from rigpact.reference_runtime.vocabulary.character.pose import pose_tolerance_without_contract
+from rigpact.reference_runtime.vocabulary.character.state import _yaw_bound
 
 from ..every_case import every_case
 from . import tiny_character as tiny
@@ -106,7 +106,7 @@ def test_a_heading_exactly_as_far_from_the_seam_as_it_may_be_wrong_by_may_be_on_
     frames = KnownFrames(contract, {"x_raw": np.zeros((2, 33), np.float32)})
     state, distance = np.zeros((2, 33)), 2.0**-10
     state[:, YAW] = 1.0 - distance, 1.0 - distance - 2.0**-53
-    close(_yaw_bound("x_raw", frames, state, np.full((2, 1), (distance - g(8)) / 4.0)), [[2.0], [0.0]])
+    close(_yaw_bound(frames, state, np.full((2, 1), (distance - g(8)) / 4.0)), [[2.0], [0.0]])
 
 
 def test_bound_of_a_state_includes_what_its_raw_numbers_may_differ(plain):

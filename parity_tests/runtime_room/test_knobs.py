@@ -11,12 +11,10 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime import CallableNetwork, ReplayNetwork, open_run, run_frames
+from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
-from rigpact.reference_runtime.systems.enemy_animation.system import SYSTEM
-from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.files import SYSTEM
+from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
 
 from ..every_case import every_case
 from . import tiny_character as tiny
@@ -163,20 +161,3 @@ def test_a_crowd_is_its_members(character, conventions, y_norm, previous, publis
         for name, values in alone.items():
             same_bits(together[name][row], values, name)
             same_bits(tiled[name][-len(y_norm) + row], values, name)
-
-
-def other_clip(tmp_path, fps=tiny.FPS):
-    """The clip three frames later, which loops sooner."""
-    document = tiny.clip_document()
-    return tiny.clip(tmp_path, document | {"Frames": document["Frames"][3:], "NumFrames": 4, "FPS": fps})
-
-
-def test_clips_that_cannot_go_in_lockstep_are_refused(character, tmp_path):
-    """At another frame rate one frame is another time; a clip too few would leave a run without intent."""
-    contract, clip = character
-    network = CallableNetwork(lambda state, *rest: state[:, :18])
-    with pytest.raises(UnusableInput, match="30, 60"):
-        free_crowd(contract, network, [clip, other_clip(tmp_path, fps=60.0)])
-    starts = clip_rows(clip, contract).x_raw[:3]
-    with pytest.raises(UnusableInput, match="2 clips"):
-        free_crowd(contract, network, [clip, clip], starts)

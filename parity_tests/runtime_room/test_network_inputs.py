@@ -8,11 +8,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.character import with_pose_history_length
-from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput, Motion
-from rigpact.reference_runtime.vocabulary.character.condition import ConditionInput, condition_rows, window_zscore
-from rigpact.reference_runtime.vocabulary.character.pose_history import PoseHistory, refuse_one_pose
-from rigpact.reference_runtime.vocabulary.character.squashed_zscore import HistoryNormaliser
-from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
+from rigpact.reference_runtime.vocabulary.character.intent import ConditionInput, condition_rows, window_zscore
+from rigpact.reference_runtime.vocabulary.character.past_poses import HistoryNormaliser, PoseHistory, refuse_one_pose
+from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, Motion
+from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
 from rigpact.reference_runtime.operations.normalisation import squashed_zscored
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import (
+from rigpact.reference_runtime.systems.enemy_animation.floor import (
     FootContact,
     FootSample,
     foot_sample,
     updated_contact,
 )
-from rigpact.reference_runtime.vocabulary.character.foot_contacts import contact_rows
-from rigpact.reference_runtime.vocabulary.character.state_features import YAW, StateNormaliser
+from rigpact.reference_runtime.vocabulary.character.intent import contact_rows
+from rigpact.reference_runtime.vocabulary.character.state import YAW, StateNormaliser
 
 from ..every_case import every_case
 from . import tiny_character as tiny
@@ -177,7 +177,7 @@ def test_auxiliary_inputs_are_tanh_then_zscore_with_their_own_floor(value, scale
     """Pose history and angular velocity use 1e-6 where the state uses 1e-3: mixing them saturates a whole input."""
     statistics = Statistics(frozen_float32([0.25]), frozen_float32([1e-8]))
     auxiliary = SquashedStatistics(frozen_float32([scale]), statistics, None)
-    got = squashed_zscored(np.array([value], np.float64), auxiliary, 1e-6)[0]
+    got = squashed_zscored(np.array([value], np.float64), auxiliary)[0]
     want = (math.tanh(value / max(abs(as_float32(scale)), as_float32(1e-6))) - 0.25) / as_float32(1e-6)
     assert got == pytest.approx(want, rel=1e-12)
 

@@ -34,7 +34,7 @@ from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses, write_prediction
 from rigpact.reference_runtime.recordings.recording import held_stages, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import FeetInWorld
+from rigpact.reference_runtime.systems.enemy_animation.floor import FeetInWorld
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle
@@ -434,7 +434,7 @@ def test_the_edge_is_where_it_is_said(name: str) -> None:
 
 def test_the_numbers_of_a_bundle_stand_under_their_names(demo_bundle: Path) -> None:
     """A search for the number that made the NaN looks at nothing where the names lead nowhere."""
-    from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers
+    from rigpact.reference_runtime.systems.enemy_animation.judged import bundle_numbers
 
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     found = bundle_numbers(load_contract(demo_bundle / "norm_template.json"))

@@ -48,7 +48,7 @@ class Knob:
 
     name: str
     effects: Mapping[str, Any]
-    meaning: str
+    meaning: str = ""
     hints: Mapping[str, str | CodeHint] = field(default_factory=dict)
     is_benign: bool = False
     advice: str = ""

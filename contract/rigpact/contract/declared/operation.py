@@ -145,8 +145,7 @@ class Use:
 
     def not_one_of(self, key: str, known: Iterable[str]) -> Misdeclared:
         """A parameter that is none of the words that it may be."""
-        names = list(known)
-        found = self.table.get(key)
+        names, found = list(known), self.table.get(key)
         if found is None:
             return self.missing(key, f"one of {', '.join(names)}")
         return Misdeclared(Wrong.CHOICE, self.at(key), shown(found), f"one of {', '.join(names)}", near(found, names))
@@ -214,9 +213,7 @@ class Use:
             return self.named(key, first, effects[first], effects.__getitem__, meaning)
         if self.only_named and "name" not in said:
             effects = dict([next(iter(effects.items()))])
-        readings = effects
-        if shows is not None:
-            effects = that_differ(effects, shows)
+        readings, effects = effects, effects if shows is None else that_differ(effects, shows)
         if len(effects) == 1:
             [(word, only)] = effects.items()
             return Choice(only, word=word)
@@ -245,10 +242,8 @@ class Use:
             return Choice(own)
         here = {name: declared if word is None else word for name, word in said["readings"].items()}
         effects = {name: own if word == declared else effect(word) for name, word in here.items()}
-        words_of = said.get("hints", {})
-        code = {name: CodeHint(cpp, line, words_of.get(name, "")) for name, (cpp, line) in said.get("code", {}).items()}
         means = said.get("meaning", meaning)
-        knob = Knob(said["name"], effects, means, {**words_of, **code}, advice=said.get("advice", ""))
+        knob = Knob(said["name"], effects, means, _hints(said), advice=said.get("advice", ""))
         self.knobs.append(knob)
         return Choice(knob=knob, readings=here)
 
@@ -258,7 +253,9 @@ class Use:
         value = said.pop("value", next(iter(knob.effects)))
         if value not in knob.effects:
             raise unknown(("conventions", knob.name, "value"), value, knob.effects, f"a reading of {knob.name}")
-        self.knobs.append(replace(knob, effects={value: knob.effects[value], **knob.effects}, **said))
+        said |= {"effects": {value: knob.effects[value], **knob.effects}, "hints": _hints(said)}
+        said.pop("code", None)
+        self.knobs.append(replace(knob, **said))
 
     def word(self, key: str) -> str:
         """A parameter of one word."""
@@ -392,6 +389,11 @@ class Use:
         if not isinstance(value, list) or not value or not all(isinstance(word, str) for word in value):
             raise self.wrong(Wrong.MISSING, key, shown(value), "a list of names, or a name of [names]")
         return tuple(value)
+
+
+def _hints(said: Mapping[str, Any]) -> dict[str, str | CodeHint]:
+    words, code = said.get("hints", {}), said.get("code", {})
+    return {**words, **{name: CodeHint(cpp, line, words.get(name, "")) for name, (cpp, line) in code.items()}}
 
 
 def _in_words(hint: str | CodeHint | None, words: str) -> str | CodeHint:

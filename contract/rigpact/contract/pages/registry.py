@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.page import Page
 from rigpact.contract.declared.vocabulary import package_of
 from rigpact.contract.errors import UnusableInput
@@ -69,3 +70,8 @@ def find_system(name: str, place: object = "NAME") -> System:
 def every_system() -> list[System]:
     """Every system of this installation, rigpact's own first."""
     return [_loaded(name) for name in known_systems()]
+
+
+def meaning_of(shared: Knob) -> str:
+    """What a convention decides that operations share: what it says itself, else the page of a character's system."""
+    return shared.meaning or find_system(ENEMY_ANIMATION).knobs[shared.name].meaning

@@ -2,8 +2,8 @@
 
 arranging/: which number stands where. scaling/: one number at a time. turning/: rotations. timing/: from one frame to the next.
 rigs/: joints along their parents. formula: arithmetic that a page writes down.
-network: a model's answer. character/, posing/: what a motion network is given of a
-character, and from its answer to a pose; only a page names these, and a reader brings their numbers (`contract.numbers`).
+network: a model's answer. character/: what a motion network is given of a character, and from its answer to a pose; only a
+page names these, and a reader brings their numbers (`contract.numbers`).
 
 To add an operation: a module with `OPERATION`, whose `build` reads its parameters and inputs from a `Use` and returns a
 `Built`; then its line under `rigpact.operations` in pyproject.toml. A package of your own does the same in its own

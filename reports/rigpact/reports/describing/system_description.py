@@ -8,6 +8,7 @@ from rigpact.contract.declared.operation import Operation
 from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.declared.vocabulary import RIGPACT, origin_of, package_of
 from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import meaning_of
 from rigpact.contract.systems.description import Section
 from rigpact.contract.systems.system import System
 from rigpact.reports.describing.description import feedback_section, fields_section, stages_section, value_text
@@ -36,7 +37,7 @@ def operation_sections(operations: Sequence[Operation]) -> list[Section]:
 
 def _shared(operation: Operation) -> list[Section]:
     """The conventions of the whole contract that an operation looks at, if any."""
-    rows = tuple((knob.name, ", ".join(knob.values), knob.meaning) for knob in operation.shared)
+    rows = tuple((knob.name, ", ".join(knob.values), meaning_of(knob)) for knob in operation.shared)
     line = "Every stage that looks at one shares it; the system's page says its value."
     return [Section("Conventions", (line,), ("name", "readings", "what it decides"), rows)] if rows else []
 

@@ -33,9 +33,8 @@ from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, documen
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, driven_frames
-from rigpact.reference_runtime.vocabulary.character.pose_history import Poses
-from rigpact.reference_runtime.vocabulary.posing.composed_pose import previous_pose
-from rigpact.reference_runtime.vocabulary.posing.outputs import OutputStages
+from rigpact.reference_runtime.vocabulary.character.answer import previous_pose
+from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
 
 PROBE_ROWS = 16
 """Number of rows, spread over a recording; with more rows the errors of the orders become more alike."""
@@ -183,7 +182,7 @@ def _trace_probe(path: Path, contract: Contract) -> Probe:
 def _clip_probe(clip: Clip, contract: Contract) -> Probe:
     frames = driven_frames(contract, clip_rows(clip, contract))
     rows = _spread(len(frames.frame))
-    previous = previous_pose(Poses("x_raw", "state"), frames)[rows]
+    previous = previous_pose(frames)[rows]
     poses = recorded_poses(clip, contract)[rows]
     exact = isinstance(clip, TeacherFile) and (clip.y_raw is not None or clip.y_norm is not None)
     outputs = OutputStages(contract)
@@ -193,8 +192,7 @@ def _clip_probe(clip: Clip, contract: Contract) -> Probe:
     def pose_error(y_norm: FloatArray) -> float:
         if y_norm.shape != poses.shape:
             return float("inf")
-        y_raw = outputs.y_raw(y_norm)
-        y_out = outputs.published(y_raw, previous, previous)["y_out"]
+        y_out = outputs(y_norm, previous, previous)["y_out"]
         return _mean_angle_deg(outputs.codec.decode(y_out[:, outputs.rotations].astype(np.float64)), expected)
 
     inputs = {name: frames[name][rows] for name in INPUTS}

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
 from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.contract.files import copy_folder, write_bytes
+from rigpact.contract.pages.registry import meaning_of
 from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS
 from rigpact.reference_runtime.native.library import headers_folder
 from rigpact.reports.engine.cpp_text import enumerator, lines, template_of, type_name
@@ -19,7 +21,8 @@ from rigpact.reports.engine.cpp_text import enumerator, lines, template_of, type
 
 def shared_knobs() -> dict[str, Knob]:
     """The conventions that operations on a character share, by name; without those that are lists."""
-    knobs = {knob.name: knob for each in operations_of_rigpact().values() for knob in each.shared}
+    shared = (knob for each in operations_of_rigpact().values() for knob in each.shared)
+    knobs = {knob.name: replace(knob, meaning=meaning_of(knob)) for knob in shared}
     return {name: knob for name, knob in sorted(knobs.items()) if not isinstance(knob, InputOrder | ChannelOrder)}
 
 

@@ -20,11 +20,10 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, check_widths
 from rigpact.reference_runtime.recordings.clip import RECORDED_INPUTS, Clip, RawClip, RecordedInputs
-from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput
-from rigpact.reference_runtime.vocabulary.character.condition import condition_rows
-from rigpact.reference_runtime.vocabulary.character.foot_contacts import contact_rows
-from rigpact.reference_runtime.vocabulary.character.pose_history import PoseHistory, refuse_one_pose
-from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
+from rigpact.reference_runtime.vocabulary.character.intent import condition_rows, contact_rows
+from rigpact.reference_runtime.vocabulary.character.past_poses import PoseHistory, refuse_one_pose
+from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput
+from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +40,28 @@ class ClipRows:
     state: FloatArray
     cond_raw: FloatArray
     contacts: FloatArray
-    angvel: FloatArray | None
-    pose_hist: FloatArray | None
     poses: FloatArray
+    angvel: FloatArray | None = None
+    pose_hist: FloatArray | None = None
     is_raw: bool = True
     given: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    @classmethod
+    def laid_out(
+        cls,
+        contract: Contract,
+        fps: float,
+        steps: int,
+        x_raw: FloatArray,
+        cond_raw: FloatArray,
+        contacts: FloatArray,
+        state: FloatArray | None = None,
+        **recorded: Any,
+    ) -> ClipRows:
+        """The rows of a clip, its z-scores where it brings none; recorded: what the training side wrote down."""
+        state = StateNormaliser(contract).normalise(x_raw) if state is None else state
+        poses = x_raw[:, character_of(contract).state[ROTATIONS].range]
+        return cls(fps, steps, x_raw, state, cond_raw, contacts, poses, **recorded)
 
     @property
     def of_training(self) -> dict[str, FloatArray]:
@@ -64,74 +80,38 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
     character = character_of(contract)
     if contract.whole is not None:
         return _rows_of_bones(clip_rows(clip, contract.whole), contract)
-    normaliser = StateNormaliser(contract)
-    rotations = character.state[ROTATIONS].range
     if isinstance(clip, RawClip):
         if clip.frame_count < 2:
             raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: a step leads from one to the next")
-        x_raw = clip.state_rows(character.state)
-        return ClipRows(
-            fps=clip.fps,
-            steps=clip.frame_count - 1,
-            x_raw=x_raw,
-            state=normaliser.normalise(x_raw),
-            cond_raw=condition_rows(clip, contract),
-            contacts=contact_rows(clip.contact_scores, clip.frame_count, contract),
-            angvel=None,
-            pose_hist=None,
-            poses=x_raw[:, rotations],
+        x_raw, contacts = (
+            clip.state_rows(character.state),
+            contact_rows(clip.contact_scores, clip.frame_count, contract),
         )
-    if isinstance(clip, RecordedInputs):
-        return _recorded_rows(clip, contract, normaliser)
+        cond_raw = condition_rows(clip, contract)
+        return ClipRows.laid_out(contract, clip.fps, clip.frame_count - 1, x_raw, cond_raw, contacts)
+    if isinstance(
+        clip, RecordedInputs
+    ):  # what an engine recorded drives the run again: a player's run, which no clip holds
+        check_widths(contract, {name: getattr(clip, name) for name in RECORDED_INPUTS}, clip.path)
+        x_raw = clip.x_raw if clip.after is None else np.concatenate((clip.x_raw, clip.after[None]))
+        return ClipRows.laid_out(contract, clip.fps, clip.step_count, x_raw, clip.cond_raw, clip.contacts)
     if clip.state_norm.shape[1] != character.state.width:
         raise UnusableInput(
             f"{clip.path}#/teacher/state_norm/0", f"{clip.state_norm.shape[1]} numbers", f"{character.state.width}"
         )
-    x_raw = normaliser.denormalise(clip.state_norm)
-    return ClipRows(
-        fps=clip.fps,
-        steps=clip.step_count,
-        x_raw=x_raw,
-        state=clip.state_norm,
-        cond_raw=clip.cond,
-        contacts=contact_rows(clip.contacts, clip.step_count, contract),
-        angvel=clip.angvel_norm,
-        pose_hist=clip.pose_hist_norm,
-        poses=x_raw[:, rotations],
-        is_raw=False,
-    )
+    x_raw = StateNormaliser(contract).denormalise(clip.state_norm)
+    contacts = contact_rows(clip.contacts, clip.step_count, contract)
+    return ClipRows.laid_out(
+        contract, clip.fps, clip.step_count, x_raw, clip.cond, contacts, clip.state_norm,
+        angvel=clip.angvel_norm, pose_hist=clip.pose_hist_norm, is_raw=False,
+    )  # fmt: skip
 
 
 def _rows_of_bones(whole: ClipRows, contract: Contract) -> ClipRows:
-    def cut(stage: str, rows: FloatArray) -> FloatArray:
-        return rows[:, columns_of_bones(contract, stage)]
-
-    x_raw = cut("x_raw", whole.x_raw)
-    return replace(
-        whole,
-        x_raw=x_raw,
-        state=cut("state", whole.state),
-        angvel=None if whole.angvel is None else cut("angvel", whole.angvel),
-        pose_hist=None if whole.pose_hist is None else cut("pose_hist", whole.pose_hist),
-        poses=x_raw[:, character_of(contract).state[ROTATIONS].range],
-    )
-
-
-def _recorded_rows(clip: RecordedInputs, contract: Contract, normaliser: StateNormaliser) -> ClipRows:
-    """What an engine recorded drives the run again: a player's run, which no clip holds."""
-    check_widths(contract, {name: getattr(clip, name) for name in RECORDED_INPUTS}, clip.path)
-    x_raw = clip.x_raw if clip.after is None else np.concatenate((clip.x_raw, clip.after[None]))
-    return ClipRows(
-        fps=clip.fps,
-        steps=clip.step_count,
-        x_raw=x_raw,
-        state=normaliser.normalise(x_raw),
-        cond_raw=clip.cond_raw,
-        contacts=clip.contacts,
-        angvel=None,
-        pose_hist=None,
-        poses=x_raw[:, character_of(contract).state[ROTATIONS].range],
-    )
+    names = ("x_raw", "state", "angvel", "pose_hist")
+    rows = {name: found for name in names if (found := whole.rows(name)) is not None}
+    cut: dict[str, Any] = {name: found[:, columns_of_bones(contract, name)] for name, found in rows.items()}
+    return replace(whole, **cut, poses=cut["x_raw"][:, character_of(contract).state[ROTATIONS].range])
 
 
 _OF_ROWS = ("x_raw", "state", "cond_raw", "contacts")
@@ -147,21 +127,12 @@ def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
         character = character_of(contract)
         knobs = {knob.name for name in _OF_ROWS for knob in contract.system.graph[name].knobs} | {"math"}
         chosen = tuple(str(contract.conventions[name]) for name in sorted(knobs))
-        numbers = (
-            character.state,
-            character.state_statistics,
-            character.rootvel_scales,
-            character.angvel_scales,
-            contract.whole,
-        )
-        key = (*map(id, numbers), *chosen)
+        names = ("state", "state_statistics", "rootvel_scales", "angvel_scales")
+        key = (*(id(getattr(character, name)) for name in names), id(contract.whole), *chosen)
         if key not in kept:
             if len(kept) == _ROWS_KEPT:  # those of a long clip are large
                 kept.clear()
-            kept[key] = (
-                contract,
-                clip_rows(clip, contract),
-            )  # the contract is kept, so that no other number gets these ids
+            kept[key] = contract, clip_rows(clip, contract)  # with the contract, so that no other number gets these ids
         return kept[key][1]
 
     return rows

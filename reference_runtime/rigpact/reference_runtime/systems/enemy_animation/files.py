@@ -1,14 +1,17 @@
-"""The artefacts of the enemy animation: traces, teacher files and raw clips, a model of five inputs; and its runs."""
+"""The enemy animation as a system: its page, its files (traces, teacher files, raw clips, a model of five inputs), its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract import pages
+from rigpact.contract.bundle_description import DESCRIPTION
 from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
@@ -31,20 +34,24 @@ from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, open_file
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
-from rigpact.reference_runtime.systems.enemy_animation.ground_contacts import on_floor
-from rigpact.reference_runtime.systems.enemy_animation.investigating.faults import (
+from rigpact.reference_runtime.systems.enemy_animation.faults import (
+    GUARDS,
     faulty,
     faulty_contract,
     parse_fault,
     refuse_idle,
 )
-from rigpact.reference_runtime.systems.enemy_animation.investigating.floor import measure_floor
-from rigpact.reference_runtime.systems.enemy_animation.investigating.guards import GUARDS
-from rigpact.reference_runtime.systems.enemy_animation.investigating.ideal import clip_limits, ideal_outputs
-from rigpact.reference_runtime.systems.enemy_animation.investigating.inputs import input_uses
-from rigpact.reference_runtime.systems.enemy_animation.investigating.numbers import bundle_numbers, with_bundle_numbers
-from rigpact.reference_runtime.systems.enemy_animation.investigating.poses import refuse_poses
-from rigpact.reference_runtime.systems.enemy_animation.investigating.watches import ordinary_state, watches
+from rigpact.reference_runtime.systems.enemy_animation.floor import measure_floor, on_floor
+from rigpact.reference_runtime.systems.enemy_animation.judged import (
+    bundle_numbers,
+    clip_limits,
+    ideal_outputs,
+    input_uses,
+    ordinary_state,
+    refuse_poses,
+    watches,
+    with_bundle_numbers,
+)
 from rigpact.reference_runtime.systems.enemy_animation.runs import (
     free_crowd,
     free_run,
@@ -191,3 +198,6 @@ def _refuse_options(options: RunOptions, *, is_plain: bool) -> None:
         raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
     if options.engine == "native" and not is_plain:
         raise UnusableInput("--engine native", "another run than a plain free run", "--mode free, or --engine auto")
+
+
+SYSTEM = replace(pages.enemy_animation.system(), files=EnemyFiles(), description=DESCRIPTION)

@@ -13,7 +13,6 @@ from functools import lru_cache
 import numpy as np
 
 from rigpact.contract.character import character_of, with_pose_history_length
-from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS_WIDTH, INPUTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -32,7 +31,6 @@ from rigpact.reference_runtime.systems.enemy_animation.drive import (
     driven_frames,
     refuse_unrunnable,
 )
-from rigpact.reference_runtime.vocabulary.character.state_features import StateNormaliser
 
 PLAYED = ("y_out", "quat")
 """The stages of a playback."""
@@ -75,46 +73,15 @@ def free_run(
     use = EngineUse() if changes is not None else engine_for(contract, engine)
     contract = with_history_length(contract, network, clip)
     rows = clip_rows(clip, contract)
-    crowd = _crowd(contract, network, [rows], rows.x_raw[:1], use, changes)
+    crowd = Crowd(free_frames(contract, network, [rows], rows.x_raw[:1], changes, _kind_of(use)))
     alignments = _alignments(contract, rows, network)
     return Run(contract, "free", rows.fps, OfCrowd(crowd), network, None, use, alignments)
 
 
-def free_crowd(
-    contract: Contract,
-    network: Network,
-    clips: Clip | Sequence[Clip],
-    starts: FloatArray | None = None,
-    engine: Engine = "auto",
-) -> Crowd:
-    """Free runs side by side: one call of the network per frame for all; every stage has an axis of runs.
-
-    clips: one for all runs, or one for each. starts: (R, Dx) raw states; None takes the clips' first frames. UnusableInput if the
-    clips differ in frame rate, or if their number differs from the number of starts.
-    """
-    character = character_of(contract)
-    sources = [clip_rows(clip, contract) for clip in (clips if isinstance(clips, Sequence) else (clips,))]
-    seeds = np.stack([rows.x_raw[0] for rows in sources]) if starts is None else starts.astype(np.float32)
-    if seeds.ndim != 2 or seeds.shape[1] != character.state.width:
-        raise UnusableInput("starts", f"shape {seeds.shape}", f"(runs, {character.state.width})")
-    if len(sources) not in (1, len(seeds)):
-        raise UnusableInput("clips", f"{len(sources)} clips", f"one, or one for each of {len(seeds)} starts")
-    rates = sorted({rows.fps for rows in sources})
-    if len(rates) > 1:
-        raise UnusableInput("clips", f"frame rates of {', '.join(f'{rate:g}' for rate in rates)}", "one frame rate")
-    return _crowd(contract, network, sources, seeds, engine_for(contract, engine))
-
-
-def _crowd(
-    contract: Contract,
-    network: Network,
-    sources: Sequence[ClipRows],
-    seeds: FloatArray,
-    engine: EngineUse,
-    changes: Changes | None = None,
-) -> Crowd:
-    kind = NativeFrames if engine.name == "native" else LiveFrames
-    return Crowd(free_frames(contract, network, sources, seeds, changes, kind))
+def free_crowd(contract: Contract, network: Network, clip: Clip, starts: FloatArray, engine: Engine = "auto") -> Crowd:
+    """Free runs from raw states (R, Dx) side by side: one call of the network per frame; every stage has an axis of runs."""
+    kind, rows = _kind_of(engine_for(contract, engine)), clip_rows(clip, contract)
+    return Crowd(free_frames(contract, network, [rows], starts.astype(np.float32), kind=kind))
 
 
 def free_frames(
@@ -140,12 +107,12 @@ def free_frames(
     drives = list(sources) if len(sources) == len(seeds) else [sources[0]] * len(seeds)
     checked = CheckedNetwork(network, character_of(contract).output.width, one_by_one=False)
     seeded = replace(changes, stages={**changes.stages, "x_raw": x_raw})
-    return kind(contract, drives, checked, ROOM, "free", seeded, keeps=1 + _looks_back(contract))
+    looks_back = max(stage.reach_of(contract)[0] for stage in contract.system.graph)
+    return kind(contract, drives, checked, ROOM, "free", seeded, keeps=1 + looks_back)
 
 
-def _looks_back(contract: Contract) -> int:
-    """How many frames the stages look back, the first one aside."""
-    return max(stage.reach_of(contract)[0] for stage in contract.system.graph)
+def _kind_of(engine: EngineUse) -> type[LiveFrames]:
+    return NativeFrames if engine.name == "native" else LiveFrames
 
 
 def engine_for(contract: Contract, asked: Engine) -> EngineUse:
@@ -172,10 +139,7 @@ def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:
     cond_raw, contacts = (
         rng.uniform(0.0, 1.0, (len(x_raw), width)).astype(np.float32) for width in (7, CONTACTS_WIDTH)
     )
-    return ClipRows(
-        fps=60.0, steps=CHECKED_FRAMES, x_raw=x_raw, state=StateNormaliser(contract).normalise(x_raw), cond_raw=cond_raw,
-        contacts=contacts, angvel=None, pose_hist=None, poses=x_raw[:, character.state[ROTATIONS].range],
-    )  # fmt: skip
+    return ClipRows.laid_out(contract, 60.0, CHECKED_FRAMES, x_raw, cond_raw, contacts)
 
 
 def _alignments(contract: Contract, rows: ClipRows, network: Network) -> set[InputAlignment]:

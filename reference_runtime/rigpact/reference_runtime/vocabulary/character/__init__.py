@@ -1,1 +1,1 @@
-"""The inputs of a character's motion network: its state, the player's intent, the feet, the bones' rates, past poses."""
+"""A character's motion network: what it is given (state, intent, rates, past poses), and from its answer to a published pose."""

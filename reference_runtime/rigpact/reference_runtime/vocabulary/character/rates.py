@@ -14,13 +14,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.conventions import CodeHint, Knob
-from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
-from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
+from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored
@@ -30,15 +30,18 @@ from rigpact.reference_runtime.operations.precision import compute_dtype, stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
-from rigpact.reference_runtime.vocabulary.character.bounds import (
+from rigpact.reference_runtime.vocabulary.character.shared import (
+    AXES,
+    CODEC,
+    MATH,
+    bone_fields,
     floored_scale,
+    of_character,
     squashed_bound,
     squashed_numbers,
     zscore_bound,
 )
-from rigpact.reference_runtime.vocabulary.character.codec import CODEC, DEGENERATE_AXIS, MATH
-from rigpact.reference_runtime.vocabulary.character.state_features import ANGVEL_SQUASH
-from rigpact.reference_runtime.vocabulary.character.vectors import rates_fields
+from rigpact.reference_runtime.vocabulary.character.state import ANGVEL_SQUASH
 
 ANGLE_FACTOR: Mapping[str, float] = {"full": 1.0, "half": 0.5}
 LAG: Mapping[str, int] = {"0": 0, "-1": -1, "+1": 1}
@@ -71,30 +74,23 @@ class AngularVelocityInput:
 
     def __init__(self, contract: Contract) -> None:
         """Look the conventions up once. UnusableInput if the source needs statistics that no file has."""
-        conventions = contract.conventions
-        self._dtype = compute_dtype(conventions)
-        self._codec = Rot6d(conventions)
-        self._rotations = contract.numbers.state[ROTATIONS].range
-        self._slice = contract.numbers.state[ANGULAR_VELOCITIES].range
-        self._statistics = contract.numbers.angular_velocity
-        self._source_name = conventions.angvel_source
-        self._source = SOURCE[self._source_name]
-        self._factor = ANGLE_FACTOR[conventions.angvel_angle]
-        self._in_frame = FRAME[conventions.angvel_frame]
-        self._is_in_parent = conventions.angvel_frame == "parent"
-        self._lag = int(conventions.angvel_lag)
+        conventions, numbers = contract.conventions, contract.numbers
+        self._conventions, self._dtype, self._codec = conventions, compute_dtype(conventions), Rot6d(conventions)
+        self._rotations, self._slice = numbers.state[ROTATIONS].range, numbers.state[ANGULAR_VELOCITIES].range
+        self._statistics, self._lag = numbers.angular_velocity, int(conventions.angvel_lag)
+        self.squash: Callable[[FloatArray, SquashedStatistics], FloatArray] = squashed_zscored
         if self._statistics is None and conventions.angvel_source in NEEDS_STATISTICS:
             raise _no_statistics(conventions.angvel_source)
 
     def rows(self, motion: Motion) -> FloatArray:
         """AngVel input at the frames, (N, 3·B), stored as float32."""
-        return stored(self._source(self, motion))
+        return stored(SOURCE[self._conventions.angvel_source](self, motion))
 
     def from_state(self, motion: Motion) -> FloatArray:
         """The state's raw angular velocity, normalised with the companion's statistics."""
         x_raw = motion.x_raw(self._lagged(motion.frame, motion.last))
         omega = x_raw[:, self._slice].astype(self._dtype).reshape(len(x_raw), -1, 3)
-        if not self._is_in_parent:  # the rotations are not used otherwise
+        if self._conventions.angvel_frame != "parent":  # the rotations are not used otherwise
             omega = self._in_frame(omega, self._matrices(x_raw))
         return self._normalised(omega)
 
@@ -123,6 +119,9 @@ class AngularVelocityInput:
         """Zeros: the input is not bound."""
         return np.zeros((len(motion.frame), self._slice.stop - self._slice.start), self._dtype)
 
+    def _in_frame(self, omega: FloatArray, matrices: FloatArray) -> FloatArray:
+        return FRAME[self._conventions.angvel_frame](omega, matrices)
+
     def _matrices(self, x_raw: FloatArray) -> FloatArray:
         return self._codec.decode(x_raw[:, self._rotations].astype(self._dtype))
 
@@ -132,11 +131,9 @@ class AngularVelocityInput:
     def _normalised(self, omega: FloatArray) -> FloatArray:
         """z of rotation vectors (N, B, 3), as (N, 3·B)."""
         if self._statistics is None:
-            raise _no_statistics(self._source_name)
-        return self._squashed(omega.reshape(len(omega), -1) * self._factor, self._statistics)
-
-    def _squashed(self, omega: FloatArray, statistics: SquashedStatistics) -> FloatArray:
-        return squashed_zscored(omega, statistics, AUXILIARY_SCALE_FLOOR)
+            raise _no_statistics(self._conventions.angvel_source)
+        factor = ANGLE_FACTOR[self._conventions.angvel_angle]
+        return self.squash(omega.reshape(len(omega), -1) * factor, self._statistics)
 
 
 def _no_statistics(source: str) -> UnusableInput:
@@ -160,89 +157,56 @@ FRAME: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "parent": lambda omega, _matrices: omega,
     "local": lambda omega, matrices: np.einsum("nbji,nbj->nbi", matrices, omega),
 }
-ANGVEL_SOURCE = Knob(
-    "angvel_source", SOURCE, "where the AngVel input comes from", {
-        "aux_stats": CodeHint(
-            "raw angular velocity with MuAngVel, StdAngVel", "(tanh(w / scale) - mu_angvel) / std_angvel"
-        ),
-        "rotations": CodeHint("log of consecutive rotations × fps, then MuAngVel", "angvel_vec_from_R_seq(R) * fps"),
-        "state_slice": CodeHint("CopySlice(XNorm, BoneAngularVelocities)", "state_norm[angvel_slice]"),
-        "frozen": CodeHint("AngVel set at reset and never again", "angvel[0] for every t"),
-        "zeros": CodeHint("AngVel buffer never filled", "torch.zeros(3 * bones)"),
-    },
-)  # fmt: skip
-ANGVEL_ANGLE = Knob(
-    "angvel_angle", ANGLE_FACTOR, "the rotation vector's angle: θ or θ/2", {
-        "full": CodeHint("Axis * Angle", "so3_log_map(R)"),
-        "half": CodeHint("Axis * (Angle / 2); // acos(W) without the 2", "so3_log_map(R) / 2  # legacy"),
-    },
-)  # fmt: skip
-ANGVEL_FRAME = Knob(
-    "angvel_frame", FRAME, "the frame in which the rotation vector is expressed", {
-        "parent": CodeHint("log(Next * Prev⁻¹)", "log(R[1:] @ R[:-1].mT)"),
-        "local": CodeHint("log(Prev⁻¹ * Next); // in the bone's own frame", "log(R[:-1].mT @ R[1:])"),
-    },
-)  # fmt: skip
-ANGVEL_LAG = Knob(
-    "angvel_lag", LAG, "frames by which the AngVel input runs ahead", {
-        "0": CodeHint("AngVel of this frame", "angvel[t]"),
-        "-1": CodeHint("AngVel of the frame before", "angvel[t - 1]"),
-        "+1": CodeHint("AngVel of the frame after", "angvel[t + 1]"),
-    },
-)  # fmt: skip
+ANGVEL_SOURCE = Knob("angvel_source", SOURCE)
+ANGVEL_ANGLE = Knob("angvel_angle", ANGLE_FACTOR)
+ANGVEL_FRAME = Knob("angvel_frame", FRAME)
+ANGVEL_LAG = Knob("angvel_lag", LAG)
 
 
-def build(use: Use) -> Built:
-    """From the raw states of neighbouring frames, or out of the normalised state."""
-    raw, normalised = (each.name for each in use.inputs)
-
-    def compute(frames: Frames) -> FloatArray:
-        """The AngVel input, from the raw states of neighbouring frames."""
-        operation: AngularVelocityInput = frames.built(AngularVelocityInput)
-        frames[raw]  # every source needs it
-        last = frames.last(raw) if frames.mode == "teacher" else None
-        x_raw, state = (partial(frames.rows_at, name) for name in (raw, normalised))
-        rows = operation.rows(Motion(x_raw, state, frames.fps, frames.frame, last))
-        if last is not None and not frames.has_drive:  # the end of the run, and the values after it, are not known
-            conventions = frames.contract.conventions
-            ahead = int(conventions.angvel_lag) + (conventions.angvel_source == "rotations")
-            rows = np.where((frames.frame + ahead > last)[:, None], np.float32(np.nan), rows)
-        return rows
-
-    fields = partial(rates_fields, name=ANGULAR_VELOCITIES)
-    planned = partial(_planned, use.stage, raw, normalised)
-    return Built(fields, compute, partial(bound, normalised), (1, 2), Z_SCORE, is_propagated=True, planned=planned)
+def _angvel(frames: Frames) -> FloatArray:
+    """The AngVel input, from the raw states of neighbouring frames."""
+    operation: AngularVelocityInput = frames.built(AngularVelocityInput)
+    frames["x_raw"]  # every source needs it
+    last = frames.last("x_raw") if frames.mode == "teacher" else None
+    x_raw, state = (partial(frames.rows_at, name) for name in ("x_raw", "state"))
+    rows = operation.rows(Motion(x_raw, state, frames.fps, frames.frame, last))
+    if last is not None and not frames.has_drive:  # the end of the run, and the values after it, are not known
+        conventions = frames.contract.conventions
+        ahead = int(conventions.angvel_lag) + (conventions.angvel_source == "rotations")
+        rows = np.where((frames.frame + ahead > last)[:, None], np.float32(np.nan), rows)
+    return rows
 
 
-def _planned(stage: str, raw: str, normalised: str, frames: Frames) -> Step:
+def _planned(frames: Frames) -> Step:
     """A free run has no frame after this one; a clip that drives has."""
     numbers, conventions = frames.numbers, frames.contract.conventions
     rates, auxiliary, lag = numbers.state[ANGULAR_VELOCITIES], numbers.angular_velocity, int(conventions.angvel_lag)
     is_pair, needs = conventions.angvel_source == "rotations", conventions.angvel_source in NEEDS_STATISTICS
     if auxiliary is None and needs:
         raise _no_statistics(conventions.angvel_source)
-    now, before, after, far = Read(raw), Read(raw, -1, "first"), Read(raw, 1, TARGET), Read(raw, 2, TARGET)
+    before, now = Read("x_raw", -1, "first"), Read("x_raw")
+    after, far = (Read("x_raw", lead, TARGET) for lead in (1, 2))
     driven = {-1: before, 0: now, 1: after}[lag], {-1: now, 0: after, 1: far}[lag]
     if not is_pair:
         driven = driven[0], driven[0]
     free, first = (before, now) if is_pair else (now, now), after if is_pair and lag < 0 else driven[1]
     words = (
-        *chosen(frames, MATH, ANGVEL_SOURCE, ANGVEL_FRAME, ANGVEL_ANGLE, *CODEC, DEGENERATE_AXIS),
+        *chosen(frames, MATH, ANGVEL_SOURCE, ANGVEL_FRAME, ANGVEL_ANGLE, *AXES),
         numbers.state[ROTATIONS].start, rates.start, rates.size, auxiliary is not None,
     )  # fmt: skip
     row = [frames.fps] if auxiliary is None else [frames.fps, *squashed_numbers(auxiliary)]
-    reads = (*free, *driven, Read(normalised), Read(raw, -1), Read(stage, -1), first)
+    reads = (*free, *driven, Read("state"), Read("x_raw", -1), Read("angvel", -1), first)
     return Step("bone_rates", reads, words, row)
 
 
-def bound(normalised: str, frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+def _bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of the state's own slice, or of a squashed rotation vector."""
     numbers, conventions = frames.numbers, frames.contract.conventions
     own, auxiliary, place = numbers.state_statistics, numbers.angular_velocity, numbers.state[ANGULAR_VELOCITIES].range
     if conventions.angvel_source == "zeros":
         return np.zeros(rows.shape)
     if auxiliary is None or conventions.angvel_source == "state_slice":
-        inherited = bounds[normalised][..., place] if normalised in bounds else 0.0
+        inherited = bounds["state"][..., place] if "state" in bounds else 0.0
         return zscore_bound(rows, Statistics(own.mean[place], own.std[place])) + inherited
     if conventions.angvel_source == "rotations":
         # a difference of two rotations, each with the absolute error gamma(GRAM_SCHMIDT), times fps
@@ -261,7 +225,9 @@ def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
     return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3).reshape(z.shape)
 
 
-OPERATION = Operation(
-    "bone_rates", "how fast each bone turns, z-scored; reads the raw state and its z-scores", build, {}, (2, 2),
-    shared=(*CODEC, ANGVEL_SQUASH, ANGVEL_SOURCE, ANGVEL_ANGLE, ANGVEL_FRAME, ANGVEL_LAG, MATH), only_on_pages=True,
+ANGVEL = of_character(
+    "bone_rates", "how fast each bone turns, z-scored; reads the raw state and its z-scores",
+    (*CODEC, ANGVEL_SQUASH, ANGVEL_SOURCE, ANGVEL_ANGLE, ANGVEL_FRAME, ANGVEL_LAG, MATH),
+    bone_fields(ANGULAR_VELOCITIES, FieldKind.ANGULAR_RATE, 3, ANGULAR_VELOCITIES), _angvel, _bound, 2,
+    reach=(1, 2), measure=Z_SCORE, is_propagated=True, planned=_planned,
 )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Injected faults: defects inside an engine that no file shows. For free runs only.
+"""Injected faults: defects inside an engine that no file shows; and guards: runs with one put right. For free runs only.
 
 A fault is data; `faulty_contract` and `faulty` say what a run with the fault is. Faults are missing guards (a floor, a
 fallback axis, a tanh written by hand) and damaged memory (history, state). Bad numbers in files need no fault. To add
-one: a row in `KINDS`, and its effect in the affected part.
+one: a row in `KINDS`, and its effect in the affected part. A guard takes a `Subject` and returns the changed subject with
+a text, or None if nothing would change: a row in `GUARDS`.
 """
 
 from __future__ import annotations
@@ -18,20 +19,36 @@ import numpy as np
 from rigpact.contract.character import character_of
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.statistics import (
+    AUXILIARY_SCALE_FLOOR,
+    STD_FLOOR,
+    TANH_SCALE_FLOOR,
+    FloatArray,
+    SquashedStatistics,
+    Statistics,
+)
 from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.declared import Subject
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
 from rigpact.reference_runtime.operations.gram_schmidt import UNGUARDED
 from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.vocabulary.character.bone_rates import AngularVelocityInput
-from rigpact.reference_runtime.vocabulary.character.pose_history import Frame, PoseHistory, free_history
-from rigpact.reference_runtime.vocabulary.character.squashed_zscore import HistoryNormaliser
-from rigpact.reference_runtime.vocabulary.character.state_features import SQUASH, Squash, StateNormaliser
-from rigpact.reference_runtime.vocabulary.posing.composed_pose import ComposedPose
-from rigpact.reference_runtime.vocabulary.posing.published_pose import PublishedPose
-from rigpact.reference_runtime.vocabulary.posing.turn import Turn
+from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
+from rigpact.reference_runtime.vocabulary.character.past_poses import (
+    Frame,
+    HistoryNormaliser,
+    PoseHistory,
+    free_history,
+)
+from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput
+from rigpact.reference_runtime.vocabulary.character.state import (
+    SQUASH,
+    Features,
+    Squash,
+    StateNormaliser,
+    scaled_tanh,
+)
 
 KINDS: Mapping[str, str] = {
     "no-std-floor": "z-scores divide by std itself, not by max(|std|, 1e-6)",
@@ -48,7 +65,6 @@ KINDS: Mapping[str, str] = {
 _WORD = re.compile(r"(?P<kind>[\w-]+?)(@(?P<frame>\d{1,9})(:(?P<channel>\d{1,9}))?)?(=(?P<value>\S+))?")
 _PLACED = frozenset({"ring-slot", "state"})
 """The kinds that overwrite one number in one frame; the others hold for the whole run."""
-_SMALLEST_SCALE = 0.0
 
 
 @dataclass(frozen=True)
@@ -130,16 +146,20 @@ def faulty(contract: Contract, faults: Iterable[Fault]) -> Changes:
     kept = tuple(faults)
     kinds = frozenset(fault.kind for fault in kept)
     squashing, history = _Squashing(kinds), FaultyHistory(contract, kept)
+    normaliser, past, rates = StateNormaliser(contract), HistoryNormaliser(contract), AngularVelocityInput(contract)
+    squashing.alter(normaliser.features, contract)
+    rates.squash = squashing.auxiliary
+    if contract.conventions.pose_history_norm == "tanh_zscore":
+        past.normalise = squashing.auxiliary
     parts: dict[Any, Any] = {
-        StateNormaliser: FaultyNormaliser(contract, squashing),
+        StateNormaliser: normaliser,
         PoseHistory: history,
         free_history: history,
-        HistoryNormaliser: FaultyHistoryNormaliser(contract, squashing),
-        AngularVelocityInput: FaultyAngularVelocity(contract, squashing),
+        HistoryNormaliser: past,
+        AngularVelocityInput: rates,
     }
     if "no-axis-guard" in kinds:
-        codec = UnguardedRot6d(contract.conventions)
-        parts |= {part: part(contract, codec) for part in (Turn, ComposedPose, PublishedPose)}
+        parts[OutputStages] = OutputStages(contract, unguarded(contract.conventions))
     return Changes(parts, {"x_raw": partial(_damaged_state, kept, character_of(contract).state[ROTATIONS].range)})
 
 
@@ -171,46 +191,25 @@ class _Squashing:
 
     kinds: frozenset[str]
 
-    @property
-    def floored(self) -> bool:
-        return "no-scale-floor" not in self.kinds
+    def scale(self, own: FloatArray, floor: float) -> FloatArray:
+        return np.maximum(np.abs(own), np.float32(0.0 if "no-scale-floor" in self.kinds else floor))
 
-    def squash(self, own: Squash) -> Squash:
-        return own._replace(before=_exponential_tanh) if self.is_exponential and own is SQUASH["tanh"] else own
-
-    @property
-    def is_exponential(self) -> bool:
-        return "exp-tanh" in self.kinds
-
-    def auxiliary(self, value: FloatArray, auxiliary: SquashedStatistics, floor: float) -> FloatArray:
-        least = np.float32(floor if self.floored else _SMALLEST_SCALE)
-        scale = np.maximum(np.abs(auxiliary.scale), least).astype(value.dtype)
-        squash = _exponential_tanh if self.is_exponential else SQUASH["tanh"].before
-        return zscored_by(squash(value, scale), auxiliary.statistics)
-
-
-class FaultyNormaliser(StateNormaliser):
-    """State normalisation without its floor, or with a tanh written by hand."""
-
-    def __init__(self, contract: Contract, squashing: _Squashing) -> None:
-        """Replace the scales and the squash of the engine's normaliser."""
+    def alter(self, features: Features, contract: Contract) -> None:
+        """The state's features, without the floor of their scales, or with a tanh written by hand."""
         character = character_of(contract)
-        super().__init__(contract)
-        scales = (character.rootvel_scales, character.angvel_scales)
-        self._squashed = [
-            (place, scale if squashing.floored else np.abs(own).astype(scale.dtype), squashing.squash(squash))
-            for (place, scale, squash), own in zip(self._squashed, scales, strict=True)
-        ]
+        scales = {ROOT_VELOCITY: character.rootvel_scales, ANGULAR_VELOCITIES: character.angvel_scales}
+        floored = {name: self.scale(own, TANH_SCALE_FLOOR) for name, own in scales.items()}
+        maps = Features(contract, character.state, floored).maps
+        features.maps = [(place, scale, self._squash(squash)) for place, scale, squash in maps]
 
+    def _squash(self, own: Squash) -> Squash:
+        is_exponential = "exp-tanh" in self.kinds and own is SQUASH["tanh"]
+        return own._replace(before=_exponential_tanh) if is_exponential else own
 
-class FaultyHistoryNormaliser(HistoryNormaliser):
-    """Pose history without its floors, or with a tanh written by hand."""
-
-    def __init__(self, contract: Contract, squashing: _Squashing) -> None:
-        """Replace the normalisation if the contract has one."""
-        super().__init__(contract)
-        if contract.conventions.pose_history_norm == "tanh_zscore":
-            self._normalise = lambda value, statistics: squashing.auxiliary(value, statistics, AUXILIARY_SCALE_FLOOR)
+    def auxiliary(self, value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+        scale = self.scale(auxiliary.scale, AUXILIARY_SCALE_FLOOR).astype(value.dtype)
+        squash = _exponential_tanh if "exp-tanh" in self.kinds else scaled_tanh
+        return zscored_by(squash(value, scale), auxiliary.statistics)
 
 
 class FaultyHistory(PoseHistory):
@@ -239,18 +238,6 @@ class FaultyHistory(PoseHistory):
         return super().rows(frame, damaged, padding)
 
 
-class FaultyAngularVelocity(AngularVelocityInput):
-    """Angular-velocity input without its floors, or with a tanh written by hand."""
-
-    def __init__(self, contract: Contract, squashing: _Squashing) -> None:
-        """Keep the squash."""
-        super().__init__(contract)
-        self._squashing = squashing
-
-    def _squashed(self, omega: FloatArray, statistics: SquashedStatistics) -> FloatArray:
-        return self._squashing.auxiliary(omega, statistics, AUXILIARY_SCALE_FLOOR)
-
-
 def _overwritten(vector: FloatArray, fault: Fault) -> FloatArray:
     changed = vector.copy()
     changed[..., fault.channel] = fault.value
@@ -264,10 +251,114 @@ def _nudged(seed: FloatArray, rotations: slice, kind: str) -> FloatArray:
     return changed
 
 
-class UnguardedRot6d(Rot6d):
+def unguarded(conventions: Conventions) -> Rot6d:
     """Gram–Schmidt that always divides by the length: 0 / 0 is NaN."""
+    codec = Rot6d(conventions)
+    codec.reproject_guard = codec.decode_guard = codec.delta_guard = UNGUARDED
+    return codec
 
-    def __init__(self, conventions: Conventions) -> None:
-        """Leave out the guards that the conventions name."""
-        super().__init__(conventions)
-        self.reproject_guard = self.decode_guard = self.delta_guard = UNGUARDED
+
+# Guards
+
+Changed = tuple[Subject, str]
+
+
+def _without(subject: Subject, *kinds: str) -> Subject | None:
+    kept = tuple(fault for fault in subject.faults if fault.kind not in kinds)
+    return replace(subject, faults=kept) if len(kept) < len(subject.faults) else None
+
+
+def _std_floor(subject: Subject) -> Changed | None:
+    contract, without = subject.contract, _without(subject, "no-std-floor")
+    words = [*_below("StdX", character_of(contract).state_statistics.std, STD_FLOOR)]
+    for name, auxiliary in _auxiliaries(contract).items():
+        words += _below(f"Std{name}", auxiliary.statistics.std, STD_FLOOR)
+    if without is None or not words:
+        return None
+    return without, f"{_listed(words)}: with the engine's {STD_FLOOR:g} floor"
+
+
+def _scale_floor(subject: Subject) -> Changed | None:
+    contract, without = subject.contract, _without(subject, "no-scale-floor")
+    words = _below("tanh_scales_rootvel", character_of(contract).rootvel_scales, TANH_SCALE_FLOOR)
+    words += _below("tanh_scales_angvel", character_of(contract).angvel_scales, TANH_SCALE_FLOOR)
+    for name, auxiliary in _auxiliaries(contract).items():
+        words += _below(f"tanh scale of {name}", auxiliary.scale, AUXILIARY_SCALE_FLOOR)
+    if without is None or not words:
+        return None
+    return without, f"{_listed(words)}: with the engine's floor of the tanh scale"
+
+
+def _library_tanh(subject: Subject) -> Changed | None:
+    without = _without(subject, "exp-tanh")
+    return None if without is None else (without, "tanh of the library in place of the exponential formula")
+
+
+def _own_value(knob: str, fault: str, words: str) -> Callable[[Subject], Changed | None]:
+    """The engine's own value of a knob, without the faults that act like another value."""
+
+    def guard(subject: Subject) -> Changed | None:
+        without = _without(subject, fault) or subject
+        own = subject.contract.system.knobs[knob].default
+        if without is subject and subject.contract.conventions[knob] == own:
+            return None
+        return replace(without, contract=without.contract.with_conventions({knob: own})), words
+
+    return guard
+
+
+def _own_memory(subject: Subject) -> Changed | None:
+    without = _without(subject, "uninitialised-history", "ring-slot", "state")
+    return None if without is None else (without, "history and state as the loop itself wrote them")
+
+
+def _merged_statistics(subject: Subject) -> Changed | None:
+    merged = subject.companion
+    if merged is None:
+        return None
+    changes = subject.contract.conventions.changes_from(merged.conventions)
+    if character_of(subject.contract).angular_velocity is None:
+        changes.pop("angvel_source", None)  # without statistics the default differs
+    contract = merged.with_conventions(changes)
+    return replace(subject, contract=contract, companion=None), "statistics of the companion file merged in"
+
+
+def _training_scales(subject: Subject) -> Changed | None:
+    """Training squashes with the companion's scale: its merge overwrites the bundle's scale."""
+    contract = subject.contract
+    character = character_of(contract)
+    auxiliary, own = character.angular_velocity, character.angvel_scales
+    if auxiliary is None or auxiliary.origin == str(contract.path) or auxiliary.width != len(own):
+        return None
+    differs = np.flatnonzero(auxiliary.scale != own)
+    if len(differs) == 0:
+        return None
+    words = [f"tanh_scales_angvel[{i}] = {own[i]:g}, training {auxiliary.scale[i]:g}" for i in differs]
+    changed = contract.with_numbers(replace(character, angvel_scales=auxiliary.scale))
+    return replace(subject, contract=changed), f"{_listed(words)}: as in training"
+
+
+def _auxiliaries(contract: Contract) -> dict[str, SquashedStatistics]:
+    character = character_of(contract)
+    known = {"PoseHist": character.pose_history, "AngVel": character.angular_velocity}
+    return {name: auxiliary for name, auxiliary in known.items() if auxiliary is not None}
+
+
+def _below(name: str, values: FloatArray, floor: float) -> list[str]:
+    return [f"{name}[{index}] = {values[index]:g}" for index in np.flatnonzero(np.abs(values) < np.float32(floor))]
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
+
+
+GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {
+    "std-floor": _std_floor,
+    "scale-floor": _scale_floor,
+    "library-tanh": _library_tanh,
+    "reprojection": _own_value("reproject", "no-reprojection", "reprojection before and after composing"),
+    "fallback-axis": _own_value("degenerate_axis", "no-axis-guard", "degenerate axes taken from the previous frame"),
+    "merged-statistics": _merged_statistics,
+    "training-scales": _training_scales,
+    "own-memory": _own_memory,
+}

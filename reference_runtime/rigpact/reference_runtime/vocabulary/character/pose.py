@@ -1,0 +1,252 @@
+"""The pose as the engine publishes it, as quaternions, and what of it the next frame takes over.
+
+Engine: `FPoseMailbox`; for each output slice whose name and size match a state slice, copy; everything else keeps its old value.
+To add a way to write back: a row in `WRITEBACK`. The arithmetic of poses: output_stages.py.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from rigpact.contract.character import bone_permutation
+from rigpact.contract.conventions import Knob
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.plan import TARGET, Chosen, Read, Step, chosen
+from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
+from rigpact.reference_runtime.operations.geometry import angular_velocity, quaternion_angle_rad
+from rigpact.reference_runtime.operations.precision import compute_dtype, stored
+from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.rotation_bounds import (
+    GRAM_SCHMIDT,
+    ROTATION_RANGE,
+    Replacement,
+    gram_schmidt_bound,
+    rotation_errors,
+)
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.character.answer import (
+    angles_deg,
+    network_unseen,
+    published_before,
+    rotations_of,
+    spare_axes,
+)
+from rigpact.reference_runtime.vocabulary.character.output_stages import (
+    BONE_ORDER,
+    MIRROR_AXIS,
+    QUATERNION_ORDER,
+    REPROJECT,
+    REPROJECTS,
+    OutputStages,
+    shared_slices,
+)
+from rigpact.reference_runtime.vocabulary.character.shared import (
+    AFFINE,
+    AXES,
+    CODEC,
+    COMPOSITION,
+    DERIVED_AXIS,
+    MATH,
+    QUATERNION,
+    bone_fields,
+    known,
+    of_character,
+    output_fields,
+    spread,
+    state_fields,
+)
+from rigpact.reference_runtime.vocabulary.character.state import raw_state_bound
+
+# Published: rotations of the composed pose; everything else of the denormalised answer
+
+
+def _y_out(frames: Frames) -> FloatArray:
+    """The published output: reprojected, in the engine's bone order and handedness."""
+    next6d, y_raw, stages = frames["next6d"], frames.get("y_raw"), frames.built(OutputStages)
+    if y_raw is None:
+        if frames.numbers.output.width != next6d.shape[1]:
+            raise NotKnown("y_raw")
+        y_raw = next6d  # every output channel is a rotation and is replaced
+    return np.asarray(stages.y_out(y_raw, next6d, published_before(frames, stages.codec)))
+
+
+def _y_out_planned(frames: Frames) -> Step:
+    rotations, order = frames.numbers.output[ROTATIONS], bone_permutation(frames.contract)
+    words = (
+        *chosen(frames, MATH, *AXES), REPROJECTS[frames.contract.conventions.reproject][1], *chosen(frames, MIRROR_AXIS),
+        rotations.start, rotations.size, order is not None, *(order or ()),
+    )  # fmt: skip
+    return Step("published_pose", (Read("next6d"), Read("y_raw"), Read("y_out", -1)), words)
+
+
+def _y_out_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound after Gram–Schmidt of the composed pose; other slices are copied."""
+    contract, place = frames.contract, rotations_of(frames.contract)
+    codec = Rot6d(contract.conventions)
+    found = gamma(AFFINE) * np.abs(rows, dtype=np.float64)
+    if "y_raw" in bounds:  # other slices come from the answer: inverted features may have larger errors
+        found = np.maximum(found, bounds["y_raw"])
+    if "next6d" in bounds and contract.conventions.output_mode != "absolute":
+        found[..., place] = bounds["next6d"] + gamma(GRAM_SCHMIDT)
+        return found
+    six = known(frames, "next6d", rows[..., place])
+    unseen = network_unseen(contract, six.astype(np.float64), place)
+    before = bounds["next6d"] if "next6d" in bounds else unseen + gamma(COMPOSITION)
+    spares = partial(spare_axes, frames, codec, keeps=codec.pose_keeps_axes)
+    found[..., place] = gram_schmidt_bound(codec, six, before, Replacement(codec.reproject_guard, spares))
+    return found
+
+
+def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:
+    """Bound of published poses (T, 6·B) without a bundle and its statistics.
+
+    The six numbers of a rotation are in [-1, 1], so their std is at most 1 and the network's rounding is not reduced;
+    2048 is the longest inner product assumed.
+    """
+    return np.full(poses.shape, gamma(2048) + gamma(COMPOSITION) + gamma(GRAM_SCHMIDT))
+
+
+PUBLISHED_POSE = of_character(
+    "published_pose", "a pose as the engine publishes it, with the rest of the output",
+    (*AXES, REPROJECT, BONE_ORDER, MIRROR_AXIS, MATH), output_fields, _y_out, _y_out_bound, reach=(1, 0),
+    measure=Measure(
+        "deg", partial(angles_deg, rotations_of), range=ROTATION_RANGE, parts=lambda contract: (rotations_of(contract), 6)
+    ),
+    is_propagated=True, may_use=("y_raw",), earlier=("y_out",), planned=_y_out_planned,
+)  # fmt: skip
+
+# Quaternions: the published rotations as unit quaternions, parent space
+
+
+def _quat_planned(frames: Frames) -> Step:
+    proper = Chosen(DERIVED_AXIS.name, "second_cross_first", 0)
+    codec = (proper if knob is DERIVED_AXIS else chosen(frames, knob)[0] for knob in AXES)
+    words = (*chosen(frames, MATH), *codec, *chosen(frames, QUATERNION_ORDER), frames.numbers.output[ROTATIONS].start)
+    return Step("pose_quaternions", (Read("y_out"),), words)
+
+
+def _quat_angles_deg(_contract: Contract, recorded: FloatArray, computed: FloatArray) -> FloatArray:
+    """Angle between the quaternions of each bone, (T, B) degrees."""
+    return np.degrees(quaternion_angle_rad(recorded.astype(np.float64), computed.astype(np.float64)))
+
+
+def _quat_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """A quaternion changes by half the angle error of its rotation."""
+    if "y_out" not in bounds:
+        return np.full(rows.shape, gamma(QUATERNION) + gamma(COMPOSITION))
+    turned = rotation_errors(Rot6d(frames.contract.conventions), bounds["y_out"][..., rotations_of(frames.contract)])
+    return spread(gamma(QUATERNION) + 0.5 * turned, 4)
+
+
+POSE_QUATERNIONS = of_character(
+    "pose_quaternions", "the published rotations as unit quaternions",
+    (*AXES, BONE_ORDER, MIRROR_AXIS, QUATERNION_ORDER, MATH), bone_fields("", FieldKind.QUATERNION_XYZW, 4),
+    lambda frames: np.asarray(frames.built(OutputStages).quat(frames["y_out"])), _quat_bound,
+    measure=Measure(
+        "deg", _quat_angles_deg, has_signless_quaternions=True, range=0.5 * ROTATION_RANGE,
+        parts=lambda _contract: (slice(None), 4),
+    ),
+    is_propagated=True, planned=_quat_planned,
+)  # fmt: skip
+
+# Written back: the slices of a free run's raw state that its output updates; the clip's next state where a clip drives
+
+
+def _output_slices(frames: Frames) -> FloatArray:
+    """Copy every output slice whose name and size match a state slice."""
+    following: FloatArray = frames["x_raw"].copy()
+    y_out = frames["y_out"]
+    for entry in frames.built(shared_slices):
+        following[..., frames.numbers.state[entry.name].range] = y_out[..., entry.range]
+    return following
+
+
+def _everything(frames: Frames) -> FloatArray:
+    """Output slices, and values derived from them: angular velocity of the last step, the new root position."""
+    state, following, conventions = frames.numbers.state, _output_slices(frames), frames.contract.conventions
+    place, codec, dtype = state[ROTATIONS].range, Rot6d(conventions), compute_dtype(conventions)
+    before, after = (codec.decode(x[..., place].astype(dtype)) for x in (frames["x_raw"], following))
+    omega = angular_velocity(before, after, frames.fps)
+    following[..., state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(*omega.shape[:-2], -1))
+    if ROOT_POSITION in state:
+        start = state[ROOT_POSITION].start
+        following[..., start : start + 2] += following[..., state[ROOT_VELOCITY].range] / np.float32(frames.fps)
+    return following
+
+
+WRITEBACK: Mapping[str, Callable[[Frames], FloatArray]] = {
+    "output_slices": _output_slices,
+    "none": lambda frames: frames["x_raw"],
+    "all": _everything,
+}
+WRITTEN = Knob("writeback", WRITEBACK)
+
+
+def _x_raw_next(frames: Frames) -> FloatArray:
+    """The next raw state: written back in a free run, the clip's next frame in a teacher-driven run."""
+    if frames.mode == "free":
+        return np.asarray(frames.pick(WRITTEN)(frames))
+    following = np.full((len(frames.frame), frames.numbers.state.width), np.nan, np.float32)
+    consecutive = np.flatnonzero(np.diff(frames.frame) == 1)  # what follows the last frame is not known to an engine
+    following[consecutive] = (frames.driven if frames.has_drive else frames.__getitem__)("x_raw")[consecutive + 1]
+    if not np.isfinite(following).any():
+        raise NotKnown("x_raw_next")
+    return following
+
+
+def _written_planned(frames: Frames) -> Step:
+    state, shared = frames.numbers.state, shared_slices(frames.contract)
+    places = [state[name].start for name in (ROTATIONS, ANGULAR_VELOCITIES, ROOT_VELOCITY)]
+    position = state[ROOT_POSITION].start if ROOT_POSITION in state and state[ROOT_POSITION].size >= 2 else -1
+    words = (
+        *chosen(frames, MATH, *AXES, WRITTEN), *places, position, len(shared),
+        *(number for entry in shared for number in (entry.start, state[entry.name].start, entry.size)),
+        state[ROTATIONS].size,
+    )  # fmt: skip
+    return Step("write_back", (Read("x_raw"), Read("y_out"), Read("x_raw", 1, TARGET)), words, (frames.fps,))
+
+
+def _written_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """A copy of the state, and of the published slices that the state also has; a driven run has the clip's next state."""
+    state, is_free = frames.numbers.state, frames.mode == "free"
+    found = gamma(AFFINE) * np.abs(rows, dtype=np.float64)
+    if not is_free:
+        found = np.maximum(found, raw_state_bound(frames, rows, {}))
+    for entry in shared_slices(frames.contract) if "y_out" in bounds else ():
+        place = state[entry.name].range
+        found[..., place] = np.maximum(found[..., place], bounds["y_out"][..., entry.range])
+    if is_free and frames.contract.conventions.writeback == "all":
+        _add_derived_motion(frames, frames["x_raw"], rows, found)
+    return found
+
+
+def _add_derived_motion(frames: Frames, x_raw: FloatArray, rows: FloatArray, found: FloatArray) -> None:
+    """What follows from the new pose: fps times an angle whose error is that of both poses, however small it is; the root.
+
+    A bone that turns by half a turn turns either way round: within the error of it, the vector may have the other sign.
+    """
+    state, fps = frames.numbers.state, frames.fps
+    codec, place = Rot6d(frames.contract.conventions), state[ROTATIONS].range
+    spare = Replacement(codec.delta_guard, lambda: codec.identity(frames.numbers.bone_count))
+    poses = (x_raw[..., place], 0.0), (rows[..., place], found[..., place])
+    before, after = (rotation_errors(codec, gram_schmidt_bound(codec, pose, error, spare)) for pose, error in poses)
+    error, rates = before + after + gamma(COMPOSITION) + gamma(QUATERNION), state[ANGULAR_VELOCITIES].range
+    angle = np.linalg.norm(rows[..., rates].reshape(*error.shape, 3).astype(np.float64), axis=-1) / fps
+    either_way = spread(angle + error >= np.pi, 3) * 2.0 * np.abs(rows[..., rates], dtype=np.float64)
+    found[..., rates] += spread(fps * error, 3) + either_way
+    if ROOT_POSITION in state:
+        root, velocity = state[ROOT_POSITION].start, found[..., state[ROOT_VELOCITY].range]
+        placed = gamma(AFFINE) * np.abs(x_raw[..., root : root + 2], dtype=np.float64)
+        found[..., root : root + 2] += placed + velocity / fps
+
+
+WRITE_BACK = of_character(
+    "write_back", "the next raw state, from the raw state and the published output",
+    (*CODEC, BONE_ORDER, MIRROR_AXIS, WRITTEN, MATH), state_fields, _x_raw_next, _written_bound, 2, reach=(0, 1),
+    is_propagated=True, driven_ahead=1, planned=_written_planned,
+)  # fmt: skip

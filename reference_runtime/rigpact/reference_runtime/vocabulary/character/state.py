@@ -1,0 +1,268 @@
+"""The state: a clip's, or what the frame before wrote back; and its features as z-scores, both ways.
+
+Engine: `NormalizeXRaw_To_Z` and `DenormX_Z_To_Raw`. Yaw and velocities are first turned into features, then every
+channel is z-scored. To add a way of squashing or of encoding yaw: a row in the table.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from rigpact.contract.conventions import Knob
+from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
+from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.plan import Read, Step, chosen
+from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
+from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored, zscored
+from rigpact.reference_runtime.operations.geometry import wrap_to_pi
+from rigpact.reference_runtime.operations.precision import compute_dtype, stored
+from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.vocabulary.character.shared import (
+    AFFINE,
+    COPY,
+    MATH,
+    OF_CLIP,
+    TANH,
+    between,
+    copied,
+    of_character,
+    state_fields,
+    state_z_fields,
+    zscore_bound,
+)
+
+ATANH_LIMIT = 1.0 - 1e-6
+"""The engine clamps atanh's argument to this value. The slope there is 5e5; the raw value at 1 would be infinite."""
+ScaledMap = Callable[[FloatArray, FloatArray], FloatArray]
+"""A channel-wise map of a value (..., k) and the channels' scales (k,)."""
+
+
+def scaled_tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
+    """tanh(value / scale)."""
+    return FUNCTIONS["tanh"](value / scale)
+
+
+def _atanh(value: FloatArray, scale: FloatArray) -> FloatArray:
+    return scale * FUNCTIONS["arctanh"](np.clip(value, -ATANH_LIMIT, ATANH_LIMIT))
+
+
+def _keep(value: FloatArray, _scale: FloatArray) -> FloatArray:
+    return value
+
+
+class Squash(NamedTuple):
+    """The functions on a velocity before and after its z-score, and their inverses."""
+
+    before: ScaledMap
+    after: ScaledMap
+    undo_after: ScaledMap
+    undo_before: ScaledMap
+
+
+SQUASH: Mapping[str, Squash] = {
+    "tanh": Squash(scaled_tanh, _keep, _keep, _atanh),
+    "linear": Squash(np.divide, _keep, _keep, np.multiply),
+    "none": Squash(_keep, _keep, _keep, _keep),
+    "tanh_after_zscore": Squash(_keep, scaled_tanh, _atanh, _keep),
+}
+
+
+class YawEncoding(NamedTuple):
+    """Yaw in radians to a feature, and back.
+
+    seam: the largest value of the feature, at which the encoding wraps and jumps; None if it does not wrap.
+    """
+
+    encode: Callable[[FloatArray], FloatArray]
+    decode: Callable[[FloatArray], FloatArray]
+    seam: float | None = None
+
+
+def _half_turns_to_rad(feature: FloatArray) -> FloatArray:
+    return np.clip(feature, -1.0, 1.0) * np.pi
+
+
+YAW: Mapping[str, YawEncoding] = {
+    "wrapped_over_pi": YawEncoding(lambda yaw: wrap_to_pi(yaw) / np.pi, _half_turns_to_rad, 1.0),
+    "unwrapped_over_pi": YawEncoding(lambda yaw: yaw / np.pi, lambda feature: feature * np.pi),
+    "radians": YawEncoding(wrap_to_pi, lambda feature: feature, np.pi),
+    # defect: the raw number is read as degrees; an engine's rotator holds degrees, the state holds radians
+    "degrees_over_180": YawEncoding(lambda yaw: yaw / 180.0, lambda feature: feature * 180.0),
+    # defect: the sign is lost, so left and right turns are the same
+    "absolute": YawEncoding(lambda yaw: np.abs(wrap_to_pi(yaw)) / np.pi, _half_turns_to_rad),
+}
+ROOTVEL_SQUASH = Knob("rootvel_squash", SQUASH)
+ANGVEL_SQUASH = Knob("angvel_squash", SQUASH)
+YAW_ENCODING = Knob("yaw_encoding", YAW)
+FEATURES = (MATH, YAW_ENCODING, ROOTVEL_SQUASH, ANGVEL_SQUASH)
+
+
+class Features:
+    """The slices of a layout that are made features before a z-score, and how that is undone, under one contract.
+
+    scales: of the velocities, by slice.
+    """
+
+    def __init__(self, contract: Contract, layout: Layout, scales: Mapping[str, FloatArray]) -> None:
+        """Look the conventions up once and keep the scales in the precision of the maths."""
+        conventions, dtype = contract.conventions, compute_dtype(contract.conventions)
+        yaw = YAW[conventions.yaw_encoding]
+        maps = {
+            ROOT_YAW: Squash(
+                lambda value, _one: yaw.encode(value), _keep, _keep, lambda value, _one: yaw.decode(value)
+            ),
+            ROOT_VELOCITY: SQUASH[conventions.rootvel_squash],
+            ANGULAR_VELOCITIES: SQUASH[conventions.angvel_squash],
+        }
+        scales = {ROOT_YAW: np.ones(1), **scales}
+        self.maps = [
+            (layout[name].range, scales[name].astype(dtype), squash) for name, squash in maps.items() if name in layout
+        ]
+
+    def scored(self, value: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
+        """Features of a value, which is changed, then (feature - mean) / std."""
+        for place, scale, squash in self.maps:
+            value[..., place] = squash.before(value[..., place], scale)
+        z = zscored(value, mean, std)
+        for place, scale, squash in self.maps:
+            z[..., place] = squash.after(z[..., place], scale)
+        return z
+
+    def undone(self, value: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
+        """The inverse, of z-scores that are changed; velocities and yaw are clamped to the range of tanh and of wrapping."""
+        for place, scale, squash in self.maps:
+            value[..., place] = squash.undo_after(value[..., place], scale)
+        value = unscored(value, mean, std)
+        for place, scale, squash in self.maps:
+            value[..., place] = squash.undo_before(value[..., place], scale)
+        return value
+
+
+class StateNormaliser:
+    """Raw state (..., Dx) to the network's State input and back, under one contract.
+
+    Units of the raw state: metres, metres per second, radians, radians per second. float32 in, float32 out.
+    """
+
+    def __init__(self, contract: Contract) -> None:
+        """Look the conventions up once and keep the statistics in the precision of the maths."""
+        self._dtype, statistics = compute_dtype(contract.conventions), contract.numbers.state_statistics
+        self._mean, self._std = statistics.mean.astype(self._dtype), statistics.std_floored.astype(self._dtype)
+        self.features = Features(contract, contract.numbers.state, floored_scales(contract))
+
+    def normalise(self, x_raw: FloatArray) -> FloatArray:
+        """`NormalizeXRaw_To_Z`: features, then (feature - MuX) / max(|StdX|, 1e-6)."""
+        return stored(self.features.scored(x_raw.astype(self._dtype), self._mean, self._std))
+
+    def denormalise(self, z: FloatArray) -> FloatArray:
+        """`DenormX_Z_To_Raw`: the inverse."""
+        return stored(self.features.undone(z.astype(self._dtype), self._mean, self._std))
+
+
+def floored_scales(contract: Contract) -> dict[str, FloatArray]:
+    """The floored scales of the velocities, by slice."""
+    both = {ROOT_VELOCITY: contract.numbers.rootvel_scales, ANGULAR_VELOCITIES: contract.numbers.angvel_scales}
+    return {name: np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)) for name, scales in both.items()}
+
+
+def _state(frames: Frames) -> FloatArray:
+    return np.asarray(frames.built(StateNormaliser).normalise(frames["x_raw"]))
+
+
+def _planned(frames: Frames) -> Step:
+    """The features of the frame before are read too: what of the state did not change is not computed again."""
+    state, statistics = frames.numbers.state, frames.numbers.state_statistics
+    spans = (number for name in (ROOT_VELOCITY, ANGULAR_VELOCITIES) for number in (state[name].start, state[name].size))
+    words = (*chosen(frames, *FEATURES), state[ROOT_YAW].start, *spans)
+    row = np.concatenate(
+        (statistics.mean, statistics.std_floored, *floored_scales(frames.contract).values()), dtype=np.float64
+    )
+    return Step("state_features", (Read("x_raw"), Read("x_raw", -1), Read("state", -1)), words, row)
+
+
+def _bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound of a feature's z-score; a heading near the seam of its encoding may be on either side."""
+    numbers = frames.numbers
+    # entries of unit axes have an absolute, not a relative, rounding error
+    axis_error = np.zeros(numbers.state.width)
+    axis_error[numbers.state[ROTATIONS].range] = gamma(COPY)
+    found = zscore_bound(rows, numbers.state_statistics, axis_error)
+    yaw = numbers.state[ROOT_YAW].range
+    found[..., yaw] += _yaw_bound(frames, rows, found[..., yaw])
+    if np.any(bounds.get("x_raw", 0.0)):
+        normalise = StateNormaliser(frames.contract.with_conventions({"math": "f64"})).normalise
+        found += between(normalise, frames["x_raw"], bounds["x_raw"])
+    return found
+
+
+def _yaw_bound(frames: Frames, rows: FloatArray, rounding: FloatArray) -> FloatArray:
+    """The part of the heading's bound that comes from wrapping.
+
+    A heading of many turns has its own rounding error, which is larger than the feature's. A heading within rounding of
+    ±π may be wrapped to either side: the feature jumps from one end of its range to the other.
+    """
+    numbers = frames.numbers
+    yaw = numbers.state[ROOT_YAW].range
+    std = numbers.state_statistics.std_floored[yaw].astype(np.float64)
+    x_raw = frames.get("x_raw")
+    heading = 2.0 * np.pi if x_raw is None else np.abs(x_raw[..., yaw], dtype=np.float64)
+    end = YAW[frames.contract.conventions.yaw_encoding].seam
+    turned = gamma(AFFINE) * heading * (end or 1.0) / np.pi / std
+    if end is None:
+        return np.asarray(turned)
+    feature = np.abs(unscored(rows[..., yaw], numbers.state_statistics.mean[yaw], std))
+    at_the_seam = np.abs(feature - end) <= end * gamma(TANH) + 4.0 * (rounding + turned) * std
+    return np.asarray(np.where(at_the_seam, turned + 2.0 * end / std, turned))
+
+
+STATE = of_character(
+    "state_features", "a character's state as features, z-scored", (ROOTVEL_SQUASH, ANGVEL_SQUASH, YAW_ENCODING, MATH),
+    state_z_fields, _state, _bound, measure=Z_SCORE, is_propagated=True, planned=_planned,
+)  # fmt: skip
+
+
+def build_fed_state(use: Use) -> Built:
+    """The state in metres, radians and seconds."""
+    carried = use.word("carried")
+
+    def rows(frames: Frames) -> FloatArray:
+        if frames.mode == "teacher":
+            return frames.driven(use.stage)
+        found, first = frames.at(carried, -1).copy(), frames.frame == 0
+        if first.any():
+            try:
+                found[first] = frames.driven(use.stage)[first]
+            except NotKnown:
+                return found
+        return found
+
+    return Built(partial(state_fields, use), rows, raw_state_bound, (1, 0), carried=carried, **OF_CLIP)
+
+
+def raw_state_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound of a clip's raw state: copied from a raw clip; from a teacher file each side undoes the z-score by itself.
+
+    Where the clip is not known, it may be a teacher file. Then x = undo(z·std + mean), for the z of these rows: both ends of
+    the interval of z are undone. The product and the sum have errors relative to |z·std| and |mean|: together they are an
+    error of z of gamma·(|z| + |mean| / std). The inverse of a feature (a library atanh, a product) has its own rounding.
+    """
+    drive, once = frames.drive if frames.has_drive else None, copied(frames, rows, bounds)
+    if drive is not None and drive.is_raw:
+        return once
+    contract = frames.contract
+    normaliser, own = StateNormaliser(contract.with_conventions({"math": "f64"})), contract.numbers.state_statistics
+    z = normaliser.normalise(rows)
+    moved = gamma(AFFINE) * (np.abs(z, dtype=np.float64) + np.abs(own.mean) / own.std_floored)
+    undone = between(normaliser.denormalise, z, moved) + gamma(TANH) * np.abs(rows, dtype=np.float64)
+    return np.maximum(once, undone)
+
+
+FED_STATE = Operation(
+    "fed_state", "a clip's raw state; in a free run, the state that the frame before wrote back", build_fed_state,
+    {"carried": "the stage that writes the next state"}, (0, 0), only_on_pages=True,
+)  # fmt: skip
