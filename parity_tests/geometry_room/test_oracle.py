@@ -63,6 +63,12 @@ def test_half_turns_are_rotations_by_half_a_turn() -> None:
 
     assert oracle.defect(turns).max() <= ROUNDING
     assert np.abs(rotation_angle_rad(np.broadcast_to(np.eye(3), turns.shape), turns) - np.pi).max() <= ROUNDING
+    axes = [1, -1, -1], [-1, 1, -1], [-1, -1, 1]
+    diagonals = (
+        [[0, 1, 0], [1, 0, 0], [0, 0, -1]],
+        [[-1 / 3, -2 / 3, 2 / 3], [-2 / 3, -1 / 3, -2 / 3], [2 / 3, -2 / 3, -1 / 3]],
+    )
+    np.testing.assert_allclose(turns, [*map(np.diag, axes), *diagonals], rtol=0, atol=2 * ROUNDING)
 
 
 def test_what_is_no_rotation_is_told() -> None:
