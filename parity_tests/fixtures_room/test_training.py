@@ -169,17 +169,17 @@ def test_input_rows(name: str, fitted: Statistics) -> None:
     """Each of the five inputs from the raw clip: a shifted frame or a stale pose trains the wrong character."""
     frames, inputs = ROWS[name], network_inputs(clip_arrays(CLIPS[name]), fitted)
     rootvel, angvel = fitted.scale_root_velocity.tolist(), fitted.scale_angular_velocity.tolist()
-    assert inputs.state.shape == (len(frames) - 1, 422)
+    assert inputs["state"].shape == (len(frames) - 1, 422)
     for k, frame in enumerate(frames[:-1]):
-        assert_row(inputs.state[k], squashed(raw_state(frame), rootvel, angvel), fitted.x)
-        assert_row(inputs.angvel[k], squash(flat(frame["BoneAngularVelocities"]), angvel), fitted.angular_velocity)
+        assert_row(inputs["state"][k], squashed(raw_state(frame), rootvel, angvel), fitted.x)
+        assert_row(inputs["angvel"][k], squash(flat(frame["BoneAngularVelocities"]), angvel), fitted.angular_velocity)
         poses = squash(history(frames, k), fitted.scale_pose_history.tolist())
-        assert_row(inputs.pose_hist[k], poses, fitted.pose_history)
-        assert inputs.contacts[k].tolist() == [f32(frame["FootEvidence"][s]["soft_contact_score"]) for s in "LR"]
+        assert_row(inputs["pose_hist"][k], poses, fitted.pose_history)
+        assert inputs["contacts"][k].tolist() == [f32(frame["FootEvidence"][s]["soft_contact_score"]) for s in "LR"]
         x, y = (f32(v) for v in frame["RootVelocityXY"])
         speed = math.hypot(x, y)
         direction = [x / speed, y / speed] if speed >= 1e-3 else [0.0, 0.0]
-        assert inputs.cond[k].tolist() == pytest.approx([*frame["ActionBits"], *direction, speed], rel=2**-23)
+        assert inputs["cond"][k].tolist() == pytest.approx([*frame["ActionBits"], *direction, speed], rel=2**-23)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -32,20 +32,26 @@ _SUFFIXES = (".npz", ".safetensors", ".json")
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """A mean and a std: their file, their places in it, the word that both names share."""
+    """A mean and a std: their file, the word that both names share, their places in it, their names in a declaration.
+
+    is_said: whether the words are those of statistics: an offset and a scale may be anything.
+    """
 
     path: Path
     file: str
     label: str
+    is_said: bool
     mean_at: str
     std_at: str
+    mean_name: str
+    std_name: str
     mean: FloatArray
     std: FloatArray
 
     @property
-    def is_said(self) -> bool:
-        """Whether the words are those of statistics: an offset and a scale may be anything."""
-        return "offset" not in self.mean_at.lower()
+    def width(self) -> int:
+        """How many numbers each has."""
+        return int(self.mean.size)
 
     def stage(self, draft: Draft, name: str, operation: str, of: str, comment: str = "") -> str:
         """Write both arrays among the numbers of a draft, and the stage that normalises or denormalises with them."""
@@ -53,26 +59,6 @@ class Statistics:
         draft.numbers[self.std_name] = {"file": self.file, "at": self.std_at}
         said = comment or f"GUESSED: {self.path.name} has a mean and a std of {self.width} numbers"
         return draft.compute(name, operation, of, said, mean=self.mean_name, std=self.std_name)
-
-    @property
-    def width(self) -> int:
-        """How many numbers each has."""
-        return int(self.mean.size)
-
-    @property
-    def mean_name(self) -> str:
-        """A name among the declaration's numbers."""
-        return self._name("mean", self.mean_at)
-
-    @property
-    def std_name(self) -> str:
-        """A name among the declaration's numbers."""
-        return self._name("std", self.std_at)
-
-    def _name(self, usual: str, at: str) -> str:
-        """The usual word for statistics, `offset` for an offset."""
-        own = usual if self.is_said else at.lower()
-        return word(f"{self.label}_{usual}" if self.label else own, usual)
 
 
 def is_near(one: FloatArray, other: FloatArray) -> bool:
@@ -94,7 +80,11 @@ def find_statistics(path: Path, folder: Path) -> Iterator[Statistics]:
             partner = _partner(key, one, (other, *_STD), vectors)
             if partner is not None and vectors[partner].size == mean.size:
                 label = re.sub(r"[^a-z0-9]+", "_", re.sub(one, "", key.lower())).strip("_")
-                yield Statistics(path, path.relative_to(folder).as_posix(), label, key, partner, mean, vectors[partner])
+                is_said, file = "offset" not in key.lower(), path.relative_to(folder).as_posix()
+                own = {"mean": "mean" if is_said else key.lower(), "std": "std" if is_said else partner.lower()}
+                names = {usual: word(f"{label}_{usual}" if label else said, usual) for usual, said in own.items()}
+                of_file = (path, file, label, is_said, key, partner)
+                yield Statistics(*of_file, names["mean"], names["std"], mean, vectors[partner])
                 break
 
 
@@ -130,20 +120,12 @@ Likeness = Callable[[str, str], float]
 
 
 @dataclass(eq=False)
-class Paired:
-    """columns: vector -> column. cut: stages that are given, for nothing recorded holds what they are made of.
-
-    misnamed: stages that have the name of a column that holds another vector.
-    """
-
-    columns: dict[str, str] = field(default_factory=dict)
-    cut: list[str] = field(default_factory=list)
-    misnamed: list[str] = field(default_factory=list)
-
-
-@dataclass(eq=False)
 class Pairing:
-    """The search. named: vector -> column, by name. frame: the numbers of the rows."""
+    """The search. named: vector -> column, by name. frame: the numbers of the rows.
+
+    It finds: columns, vector -> column; cut, stages that are given, for nothing recorded holds what they are made of; misnamed,
+    stages that have the name of a column that holds another vector.
+    """
 
     contract: Contract
     rows: Mapping[str, FloatArray]
@@ -155,7 +137,9 @@ class Pairing:
         self.graph: Graph = self.contract.system.graph
         self.known: dict[str, FloatArray] = {}
         self.words: dict[str, Any] = {}
-        self.found = Paired()
+        self.columns: dict[str, str] = {}
+        self.cut: list[str] = []
+        self.misnamed: list[str] = []
         for name in self.graph.answers:
             self._take(name, self.named.get(name))
         for stage in self.graph:
@@ -165,7 +149,7 @@ class Pairing:
                 if before is not None:
                     self.known[stage.name] = np.vstack([np.zeros_like(before[:1]), before[:-1]])
 
-    def run(self) -> Paired:
+    def run(self) -> Pairing:
         """Given vectors by their numbers, then by name; stages in place of those that were not recorded; all other stages."""
         waiting = [stage.name for stage in self.graph if stage.compute is None and stage.carried is None]
         waiting = self._not_paired(waiting)
@@ -173,13 +157,13 @@ class Pairing:
         for find in (self._cut_by_value, self._cut_by_name, self._alone):
             waiting = [name for name in waiting if not find(name)]
         self._pair_stages()
-        return self.found
+        return self
 
     def _take(self, name: str, column: str | None) -> bool:
         """Let a column hold a vector, if it is free."""
-        if column is None or column in self.found.columns.values():
+        if column is None or column in self.columns.values():
             return False
-        self.found.columns[name], self.known[name] = column, self.rows[column]
+        self.columns[name], self.known[name] = column, self.rows[column]
         return True
 
     def _cut_by_value(self, given: str) -> bool:
@@ -200,7 +184,7 @@ class Pairing:
         return len(left) == 1 and self._take(given, left[0])
 
     def _cut(self, stage: str) -> bool:
-        self.found.cut.append(stage)
+        self.cut.append(stage)
         return True
 
     def _not_paired(self, waiting: Sequence[str]) -> list[str]:
@@ -252,7 +236,7 @@ class Pairing:
 
     def _candidates(self, name: str) -> list[str]:
         width = self.contract.fields(name).width
-        taken = set(self.found.columns.values())
+        taken = set(self.columns.values())
         fitting = [column for column, rows in self.rows.items() if rows.shape[1] == width and column not in taken]
         own = [
             column for column in fitting if column == name or column not in self.graph.names
@@ -319,24 +303,24 @@ class Pairing:
         equal = {name: list(self._equal(name, rows)) for name, rows in made.items()}
         for name, rows in made.items():
             if name in self.rows and name not in equal[name] and self.places(rows):
-                self.found.misnamed.append(name)
-        kept = {name for name in self.graph.names if name in self.rows and name not in self.found.misnamed}
-        taken = set(self.found.columns.values())
+                self.misnamed.append(name)
+        kept = {name for name in self.graph.names if name in self.rows and name not in self.misnamed}
+        taken = set(self.columns.values())
         for name in stages:
             own = [each for each in equal.get(name, ()) if each == name or each not in taken | kept]
             if name in own or (name in kept and name not in taken):
-                self.found.columns[name] = name
+                self.columns[name] = name
             elif own:
-                self.found.columns[name] = max(own, key=lambda column, name=name: self.likeness(name, column))  # type: ignore[misc]
-            taken.add(self.found.columns.get(name, name))
+                self.columns[name] = max(own, key=lambda column, name=name: self.likeness(name, column))  # type: ignore[misc]
+            taken.add(self.columns.get(name, name))
         held = {column for columns in equal.values() for column in columns} | taken
         for name in stages:
             column = self.named.get(name)
-            if name not in self.found.columns and column is not None and column not in held:
-                self.found.columns[name] = column
+            if name not in self.columns and column is not None and column not in held:
+                self.columns[name] = column
                 taken.add(column)
         for name, rows in made.items():
-            if name not in self.found.columns and not equal[name] and not self.places(rows):
+            if name not in self.columns and not equal[name] and not self.places(rows):
                 self._pair_similar(name, rows, taken | kept)
 
     def _pair_similar(self, name: str, rows: FloatArray, taken: set[str]) -> None:
@@ -345,7 +329,7 @@ class Pairing:
         alike = {each: _similarity(self.rows[each], rows) for each in left}
         best = max(left, key=lambda each: (alike[each], self.likeness(name, each)), default=None)
         if best is not None and alike[best] > _SIMILAR:
-            self.found.columns[name] = best
+            self.columns[name] = best
             taken.add(best)
 
 

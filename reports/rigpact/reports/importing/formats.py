@@ -23,7 +23,7 @@ from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_f
 from rigpact.reference_runtime.recordings.other_formats.bags import mcap_words
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint, read_bvh_animation
 from rigpact.reports.importing import lerobot
-from rigpact.reports.importing.columns_by_value import FRAMES, Paired, Pairing
+from rigpact.reports.importing.columns_by_value import FRAMES, Pairing
 from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, mjlab_metadata
@@ -80,7 +80,7 @@ _MADE = {"affine": "scaled", "clip": "clipped", "select": "taken", "rotate": "tu
 """What a stage is called besides, whose name the recording has for another vector."""
 
 
-def _cut(draft: Draft, found: Paired, contract: Contract) -> None:
+def _cut(draft: Draft, found: Pairing, contract: Contract) -> None:
     """Stages that are given, because a column holds them and none holds what they are made of."""
     for name in found.cut:
         entry = next(each for each in draft.stages if each.table["name"] == name)
