@@ -5,7 +5,6 @@ golden/ holds the finding of each rule. RIGPACT_REGENERATE=1 writes them anew; r
 
 import contextlib
 import json
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -31,6 +30,7 @@ from rigpact.reports.nonfinite.investigation import Investigation
 
 from ..golden_findings import check_golden
 from ..some_bones import of_bones, written
+from ..trust_room.tiny_project import git
 from .conftest import CLIP, DAY, FILES, FREE, TRACE, codes, gated, measured, record, respoil
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -82,12 +82,6 @@ def with_bundle(folder: Path, *path: Any, value: Any) -> None:
         holder = holder[key]
     holder[path[-1]] = value(holder[path[-1]]) if callable(value) else value
     (folder / "norm_template.json").write_text(json.dumps(bundle), encoding="utf-8")
-
-
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(
-        ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True
-    )
 
 
 def rescaled(folder: Path) -> None:

@@ -13,8 +13,9 @@ from rigpact.contract.settings.configuration import read_configuration
 from rigpact.contract.settings.gate import KEYS, RecordedRun
 
 from ..engine_recordings import ENGINE
+from ..trust_room.tiny_project import git
 from .conftest import CLIP, FREE, TRACE, Command, record
-from .test_gate_rules import git, with_bundle
+from .test_gate_rules import with_bundle
 
 
 def written(folder: Path) -> dict[str, Any]:

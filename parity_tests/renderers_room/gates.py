@@ -1,5 +1,7 @@
 """Gate reports for the tests of the renderers, and text that is meant to break out of them."""
 
+from html.parser import HTMLParser
+
 from rigpact.contract.findings import FindingsReport, Ledger, Rule, Severity
 from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.gate.answer.report import GateReport, Part
@@ -20,6 +22,25 @@ RULES = {
     )
     for number, severity in enumerate(Severity)
 }  # fmt: skip
+
+
+class Page(HTMLParser):
+    """The tags in order, attributes and text of a page."""
+
+    def __init__(self, html):
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data):
+        self.text += data
 
 
 def finding(text, file="bundle.json", pointer="", severity=Severity.ERROR):

@@ -2,7 +2,6 @@
 
 import io
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -21,24 +20,10 @@ from rigpact.reports.nonfinite.origin import Origin
 from rigpact.reports.nonfinite.text import answer_of_drift, answer_of_run
 from rigpact.reports.renderers.markdown import comment
 
+from .gates import Page
+
 SCREEN = 25
 HOSTILE = "calf_l | <script>alert(1)</script> [x](y) @someone #7 `"
-
-
-class Tags(HTMLParser):
-    """The tags of a page in order, and its text."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags: list[str] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-
-    def handle_data(self, data):
-        self.text += data
 
 
 def test_a_long_answer_still_fits_a_screen():
@@ -58,7 +43,7 @@ def test_text_of_a_file_is_no_markup():
     found = Answer(
         "", HOSTILE, EXIT_PASS, (Sentence(HOSTILE, rank=0), Figures("", ("bone",), ((HOSTILE,),), is_short=True))
     )
-    markdown, page = comment(found, "markdown"), Tags(comment(found, "html"))
+    markdown, page = comment(found, "markdown"), Page(comment(found, "html"))
     assert not re.search(r"<script|@someone|\]\(|#7", markdown)
     assert markdown.count("|") == len("| bone |".replace(" bone ", "")) * 3
     assert "script" not in page.tags
@@ -152,7 +137,7 @@ def test_the_answer_is_the_first_line(command, demo_bundle):
     words = ("explain", robot / "run.csv", "--contract", robot / "contract.toml")
     text, markdown, page = command(*words), command(*words, "--format", "markdown"), command(*words, "--format", "html")
     assert (text.status, markdown.status, page.status) == (EXIT_FINDINGS,) * 3
-    lines, found = markdown.out.splitlines(), Tags(page.out)
+    lines, found = markdown.out.splitlines(), Page(page.out)
     assert len(lines) <= SCREEN
     heading = next(each for each in found.text.splitlines() if each.startswith(("❌", "✅")))
     assert "motor_targets.order = as_given" in heading

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ..trust_room.tiny_project import git
 from .test_action import NO_NETWORK
 
 pytestmark = pytest.mark.nightly
@@ -22,12 +23,6 @@ companion = "hero/pretrain_template.json"
 model = "hero/model.onnx"
 clips = ["hero/clips/Run_F.json"]
 """
-AUTHOR = ("-c", "user.name=x", "-c", "user.email=x@example.invalid", "-c", "commit.gpgsign=false")
-
-
-def git(folder, *words):
-    """Run git in a folder."""
-    subprocess.run(["git", *AUTHOR, *words], cwd=folder, check=True, capture_output=True, timeout=120)
 
 
 def commit_all(folder):

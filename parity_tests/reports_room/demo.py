@@ -26,3 +26,9 @@ def edited(source, target, edit):
     edit(document)
     target.write_text(json.dumps(document), encoding="utf-8")
     return target
+
+
+def without_contacts(bundle):
+    """An edit: a state two columns short."""
+    del bundle["meta"]["state_layout"]["Contacts"], bundle["input_dim"]
+    bundle["MuX"], bundle["StdX"] = bundle["MuX"][:-2], bundle["StdX"][:-2]

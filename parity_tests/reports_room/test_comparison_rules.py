@@ -16,7 +16,7 @@ from rigpact.reference_runtime.systems.enemy_animation import runs
 
 from ..every_case import every_case
 from ..golden_findings import check_golden
-from .demo import BUNDLE, CLIP, CONTRACT, DEMO, MODEL, PREDICTION, RUN_F, edited, load
+from .demo import BUNDLE, CLIP, CONTRACT, DEMO, MODEL, PREDICTION, RUN_F, edited, load, without_contacts
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -134,11 +134,6 @@ def test_a_recording_cut_off_is_reported(diff, demo_run):
     copy, text = demo_run.with_name("edited.trace.jsonl"), demo_run.read_text(encoding="utf-8")
     copy.write_text(text[: text.rindex('"y_out"')], encoding="utf-8")
     judge("RP808", diff(copy)[1], demo_run.parent)
-
-
-def without_contacts(bundle):
-    del bundle["meta"]["state_layout"]["Contacts"], bundle["input_dim"]
-    bundle["MuX"], bundle["StdX"] = bundle["MuX"][:-2], bundle["StdX"][:-2]
 
 
 def test_an_input_cut_to_size_and_a_loop_in_cpp_that_differs_are_reported(command, tmp_path, monkeypatch):

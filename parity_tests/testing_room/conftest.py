@@ -1,6 +1,5 @@
 """Run pytest inside pytest, in a user's repository, with the plugin as installed."""
 
-import json
 import os
 import re
 import subprocess
@@ -101,17 +100,3 @@ def words_for(bundle):
 def demo_words(demo_bundle):
     """The options that name the demo character's files."""
     return words_for(demo_bundle)
-
-
-@pytest.fixture
-def edited(folder):
-    """A copy of a JSON file with an edit."""
-
-    def edit(path, change):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        change(document)
-        copy = folder / path.name
-        copy.write_text(json.dumps(document), encoding="utf-8")
-        return copy
-
-    return edit

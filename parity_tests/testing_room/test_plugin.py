@@ -5,7 +5,6 @@ from shutil import copy
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.fixtures import demo_bundle as find_bundle
 from rigpact.reference_runtime import open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.network import OnnxNetwork
@@ -13,12 +12,10 @@ from rigpact.reference_runtime.recordings.clip import read_clip
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.command_line import run_command_line
 
+from ..reports_room.demo import BUNDLE, CLIP, DEMO, PREDICTION, edited, without_contacts
 from ..soon import SOON
 
 QUICK = ("-rA", "-p", "no:cacheprovider")
-DEMO = find_bundle()
-BUNDLE, CLIP = DEMO / "norm_template.json", DEMO / "clips" / "Sneak_Turn.json"
-PREDICTION = DEMO / "teacher_predictions" / "Sneak_Turn_prediction.json"
 ALONE = f"--rigpact-bundle={BUNDLE}"
 HOSTED = DEMO.parent / "neurarig"
 HOSTED_WORDS = [f"--rigpact-{option}={HOSTED / name}" for option, name in
@@ -52,11 +49,6 @@ def zeroed(bundle):
     bundle["StdX"][17] = 0.0
 
 
-def without_contacts(bundle):
-    del bundle["meta"]["state_layout"]["Contacts"], bundle["input_dim"]
-    bundle["MuX"], bundle["StdX"] = bundle["MuX"][:-2], bundle["StdX"][:-2]
-
-
 def test_a_sound_character_passes_every_test(run_pytest, demo_words, engine_trace):
     """The tests are those of the commands: rules, signature, parity, the engine's stages, properties, a free run."""
     ran = run_pytest(*QUICK, *demo_words, engine_trace())
@@ -70,9 +62,9 @@ def test_a_sound_character_passes_every_test(run_pytest, demo_words, engine_trac
     assert ran.summary == f"rigpact: {len(ran.outcomes)} passed, 1 skipped on norm_template.json"
 
 
-def test_a_finding_fails_its_own_test_is_readable_and_found_again(run_pytest, edited, folder):
+def test_a_finding_fails_its_own_test_is_readable_and_found_again(run_pytest, folder):
     """Place, number and next step, not a traceback; `--lf` runs what failed. A lowered rule is skipped, with its owner."""
-    bundle = edited(BUNDLE, zeroed)
+    bundle = edited(BUNDLE, folder / BUNDLE.name, zeroed)
     (folder / "test_own.py").write_text(OWN)
     words = (f"--rigpact-bundle={bundle}", "--rigpact-examples=5", "-rA")
     first, again = run_pytest(*words), run_pytest(*words, "--lf")
@@ -106,16 +98,18 @@ def shifted(document):
         row[12:18] = row[0:6]
 
 
-def test_a_defect_fails_the_test_of_its_stage_and_no_other(run_pytest, demo_words, engine_trace, edited):
+def test_a_defect_fails_the_test_of_its_stage_and_no_other(run_pytest, demo_words, engine_trace, folder):
     """The stage that differs fails, those that inherit its error do not, and the convention is named."""
     ran = run_pytest(*QUICK, *demo_words, engine_trace(compose_order="prev_delta"), "-k", "engine-trace")
     assert (ran.status, failed(ran)) == (1, ["engine-trace::engine.trace.jsonl::next6d"])
     assert "computed with compose_order = prev_delta" in ran.out
-    ran = run_pytest(*QUICK, *replaced(demo_words, PREDICTION, edited(PREDICTION, shifted)), "-k", "teacher-parity")
+    other = edited(PREDICTION, folder / PREDICTION.name, shifted)
+    ran = run_pytest(*QUICK, *replaced(demo_words, PREDICTION, other), "-k", "teacher-parity")
     assert (ran.status, failed(ran)) == (1, ["teacher-parity::Sneak_Turn_prediction::y_out"])
-    ran = run_pytest(*QUICK, *replaced(demo_words, BUNDLE, edited(BUNDLE, without_contacts)), "-k", "signature")
+    other = edited(BUNDLE, folder / BUNDLE.name, without_contacts)
+    ran = run_pytest(*QUICK, *replaced(demo_words, BUNDLE, other), "-k", "signature")
     assert (ran.status, "input 0 (state): the contract has" in ran.out) == (1, True)
-    ran = run_pytest(*QUICK, f"--rigpact-bundle={edited(BUNDLE, lambda bundle: bundle.pop('MuY'))}")
+    ran = run_pytest(*QUICK, f"--rigpact-bundle={edited(BUNDLE, other, lambda bundle: bundle.pop('MuY'))}")
     assert (ran.status, ran.outcomes["rigpact::contract"], "Traceback" in ran.out) == (1, "failed", False)
 
 

@@ -78,8 +78,9 @@ def write_project(folder: Path) -> None:
 
 def git(folder: Path, *words: str) -> str:
     """What git says in a folder, as a user without a configuration."""
-    who = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always")
-    done = subprocess.run(["git", "-C", str(folder), *who, *words], check=True, capture_output=True, text=True)
+    who = ("user.name=t", "user.email=t@t", "commit.gpgsign=false", "protocol.file.allow=always")
+    options = [each for word in who for each in ("-c", word)]
+    done = subprocess.run(["git", "-C", str(folder), *options, *words], check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 
