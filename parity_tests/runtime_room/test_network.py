@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from rigpact.contract.layout import INPUTS
 from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, Trace, TraceHeader, open_run, read_replay, write_trace
@@ -17,6 +15,7 @@ from rigpact.reference_runtime.network import InputAlignment
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedModel
 
 from ..every_case import every_case
+from ..models import saved
 from . import tiny_character as tiny
 from .trace_files import refused
 
@@ -28,27 +27,15 @@ def contract(tmp_path_factory):
     return tiny.contract(tmp_path_factory.mktemp("network"))
 
 
-def model(folder, inputs, output_width=18, kind=TensorProto.FLOAT):
+def model(folder, inputs, output_width=18, kind="float"):
     """A graph that sums all inputs into every output; `inputs` are (name, shape) pairs."""
-    values = [helper.make_tensor_value_info(name, kind, shape) for name, shape in inputs]
-    nodes, total = [], None
-    for name, shape in inputs:
-        axes = list(range(1, len(shape)))
-        tensor = helper.make_tensor(f"{name}_axes", TensorProto.INT64, [len(axes)], axes)
-        nodes += [helper.make_node("Constant", [], [f"{name}_axes"], value=tensor)]
-        nodes += [helper.make_node("ReduceSum", [name, f"{name}_axes"], [f"{name}_sum"], keepdims=0)]
-        if total:
-            nodes.append(helper.make_node("Add", [total, f"{name}_sum"], [f"{name}_total"]))
-        total = f"{name}_total" if total else f"{name}_sum"
-    ones = helper.make_tensor("ones_value", kind, [1, output_width], [1.0] * output_width)
-    nodes += [
-        helper.make_node("Constant", [], ["ones"], value=ones),
-        helper.make_node("Mul", [total, "ones"], ["motion_pred"]),
-    ]
-    outputs = [helper.make_tensor_value_info("motion_pred", kind, [1, output_width])]
-    graph = helper.make_graph(nodes, "tiny", values, outputs)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), folder / "m.onnx")
-    return folder / "m.onnx"
+    axes = {f"{name}_axes": np.arange(1, len(shape)) for name, shape in inputs}
+    sums = " ".join(f"{name}_sum = ReduceSum<keepdims = 0>({name}, {name}_axes)" for name, _ in inputs)
+    nodes = f"{sums} total = Sum({', '.join(f'{name}_sum' for name, _ in inputs)}) motion_pred = Mul(total, ones)"
+    takes = ", ".join(f"{kind}[{', '.join(map(str, shape))}] {name}" for name, shape in inputs)
+    graph = f"({takes}) => ({kind}[1, {output_width}] motion_pred) {{ {nodes} }}"
+    ones = np.ones((1, output_width), "f4" if kind == "float" else "f8")
+    return saved(folder / "m.onnx", graph, ones=ones, **axes)
 
 
 def five(names=INPUTS, **widths):
@@ -74,10 +61,10 @@ def test_a_model_of_five_inputs_is_bound_by_position(contract, tmp_path, inputs,
 
 @every_case(
     ("inputs", "kind", "words"),
-    [(five([*INPUTS, "extra"][:count]), TensorProto.FLOAT, f"{count} inputs") for count in (1, 4, 6)]
-    + [(five(order), TensorProto.FLOAT, f"inputs in the order {', '.join(order)}") for order in OTHER_ORDERS] + [(five(),
-    TensorProto.DOUBLE, "float64")]
-    + [([("state", shape), *five()[1:]], TensorProto.FLOAT, f"rank {len(shape)}") for shape in ([33], [1, 1, 33])],
+    [(five([*INPUTS, "extra"][:count]), "float", f"{count} inputs") for count in (1, 4, 6)]
+    + [(five(order), "float", f"inputs in the order {', '.join(order)}") for order in OTHER_ORDERS] + [(five(),
+    "double", "float64")]
+    + [([("state", shape), *five()[1:]], "float", f"rank {len(shape)}") for shape in ([33], [1, 1, 33])],
 )  # fmt: skip
 def test_a_model_that_the_engine_cannot_bind_is_refused(contract, tmp_path, inputs, kind, words):
     """The character stands still, the pose history arrives as the state, or a double is read as two numbers."""
@@ -159,20 +146,10 @@ MISTAKES: dict[str, Callable[[Rows], Rows]] = {
 @pytest.fixture(scope="module")
 def model_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """x -> tanh(((x - mean) / std) w0) w1 · std + mean."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
-    steps = [("Sub", "x", "mean_in"), ("Div", "a", "std_in"), ("MatMul", "b", "w0"), ("Tanh", "c"), ("MatMul", "d", "w1"),
-             ("Mul", "e", "std_out"), ("Add", "f", "mean_out")]  # fmt: skip
-    nodes = [helper.make_node(op, list(names), [out]) for (op, *names), out in zip(steps, "abcdefy", strict=True)]
+    nodes = "a = Sub(x, mean_in) b = Div(a, std_in) c = MatMul(b, w0) d = Tanh(c) e = MatMul(d, w1) f = Mul(e, std_out)"
+    graph = f"(float[N, 6] x) => (float[N, 3] y) {{ {nodes} y = Add(f, mean_out) }}"
     constants = {"mean_in": MEAN, "std_in": STD, "w0": W0, "w1": W1, "std_out": OUT_STD, "mean_out": OUT_MEAN}
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", size]) for name, size in (("x", 6), ("y", 3))]
-    graph = helper.make_graph(
-        nodes, "g", ends[:1], ends[1:], [numpy_helper.from_array(each, name) for name, each in constants.items()]
-    )
-    path = tmp_path_factory.mktemp("models") / "model.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), str(path))
-    return path
+    return saved(tmp_path_factory.mktemp("models") / "model.onnx", graph, opset=17, **constants)
 
 
 @pytest.mark.parametrize("words", MISTAKES)

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract import Contract, load_contract
 from rigpact.contract.layout import INPUTS
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, read_trace, run_frames, write_trace
 
+from ..models import floats, saved
 from .honest_engine import Engine, backwards, recorded
 from .tried import passes, refused
 
@@ -49,20 +48,11 @@ class Network:
 
     def save(self, path: Path) -> Path:
         """Write the model."""
-        nodes = [
-            helper.make_node("Concat", list(INPUTS), ["x"], axis=1),
-            helper.make_node("Gemm", ["x", "w0", "w1"], ["h"], transB=1),
-            helper.make_node("Elu", ["h"], ["e"]),
-            helper.make_node("Gemm", ["e", "w2", "w3"], ["motion_pred"], transB=1),
-        ]
-        ends = [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", width])
-            for name, width in zip((*INPUTS, "motion_pred"), (*self.widths, len(self.weights[3])), strict=True)
-        ]
-        weights = [numpy_helper.from_array(values, f"w{place}") for place, values in enumerate(self.weights)]
-        graph = helper.make_graph(nodes, "model", ends[:-1], ends[-1:], weights)
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
-        return path
+        takes = ", ".join(map(floats, INPUTS, self.widths))
+        nodes = f"x = Concat<axis = 1>({', '.join(INPUTS)}) h = Gemm<transB = 1>(x, w0, w1) e = Elu(h)"
+        nodes += " motion_pred = Gemm<transB = 1>(e, w2, w3)"
+        graph = f"({takes}) => ({floats('motion_pred', len(self.weights[3]))}) {{ {nodes} }}"
+        return saved(path, graph, **{f"w{place}": values for place, values in enumerate(self.weights)})
 
     def __call__(self, *inputs: Array) -> Array:
         """The engine's own inference: float32, from the last term to the first."""

@@ -21,6 +21,7 @@ from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 
 from ..golden_findings import check_golden
+from ..models import saved
 from .tried import passes, refused
 
 Run = Callable[..., Any]
@@ -203,13 +204,8 @@ outputs = ["answer"]
 def walks(command: Any, tmp_path: Path) -> Run:
     """A command on a contract that reads two of the four numbers of a trajectory; a NaN at a place of its clip."""
     (tmp_path / "walker.toml").write_text(WALKS, encoding="utf-8")
-    weight = numpy_helper.from_array(np.full((2, 2), 0.5, np.float32), "w")
-    ends = (helper.make_tensor_value_info(name, 1, ["B", 2]) for name in ("input", "answer"))
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["input", "w"], ["answer"])], "walker", [next(ends)], [next(ends)], [weight]
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-    (tmp_path / "walker.onnx").write_bytes(model.SerializeToString())
+    graph = "(float[B, 2] input) => (float[B, 2] answer) { answer = MatMul(input, w) }"
+    saved(tmp_path / "walker.onnx", graph, w=np.full((2, 2), 0.5, np.float32))
 
     def call(verb: str, stage: str, channel: int, *words: object) -> Any:
         rows = {"trajectory": np.ones((20, 4), np.float32), "unused": np.ones((20, 2), np.float32)}

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from onnx import TensorProto, helper, save
 
 from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.reference_runtime import Trace, TraceHeader, read_trace, write_trace
 
 from ..every_case import every_case
+from ..models import saved
 from .recorded_demo import edited, project
 from .tiny_project import write_project
 from .tried import passes, tries
@@ -80,16 +80,12 @@ def text(content: str) -> Callable[[Path], None]:
     return lambda path: (path.write_text(content, encoding="utf-8"), None)[1]
 
 
-def circle(*nodes: str) -> Callable[[Path], None]:
+def circle(nodes: str) -> Callable[[Path], None]:
     """A project whose model computes a name from itself."""
 
     def make(path: Path) -> None:
         write_project(path.parent)
-        ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 2]) for name in ("obs", "action")]
-        made = [helper.make_node("Identity", [each.split()[0]], [each.split()[1]]) for each in nodes]
-        graph = helper.make_graph(made, "g", ends[:1], ends[1:])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
-        save(model, path.parent / "policy.onnx")
+        saved(path.parent / "policy.onnx", f"(float[N, 2] obs) => (float[N, 2] action) {{ {nodes} }}")
 
     return make
 
@@ -182,9 +178,9 @@ FILES: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "pipe.json": (os.mkfifo, CHECK, PIPE),
     "pipe.onnx": (os.mkfifo, "check norm_template.json --onnx {}", PIPE),
     "pipe.trace.jsonl": (os.mkfifo, CONVERT, "pipe.trace.jsonl: found "),
-    "one/contract.toml": (circle("action action"), "check {}", CIRCLE),
-    "two/contract.toml": (circle("obs a", "b action", "action b"), "check {}", CIRCLE),
-    "three/contract.toml": (circle("action b", "b action"), "check {}", CIRCLE),
+    "one/contract.toml": (circle("action = Identity(action)"), "check {}", CIRCLE),
+    "two/contract.toml": (circle("a = Identity(obs) action = Identity(b) b = Identity(action)"), "check {}", CIRCLE),
+    "three/contract.toml": (circle("b = Identity(action) action = Identity(b)"), "check {}", CIRCLE),
     **{name: (text(content), "check {}", said) for name, (content, said) in DECLARED.items()},
     **{f"{place}.yaml": (text(content), "init --from {} -o out.toml", YAML[content]) for place, content in enumerate(YAML)},
 }  # fmt: skip

@@ -8,7 +8,7 @@ import math
 import subprocess
 from pathlib import Path
 
-from onnx import TensorProto, helper, save
+from ..models import saved
 
 CONTRACT = """format = "rigpact-contract"
 version = 1
@@ -71,9 +71,7 @@ def write_project(folder: Path) -> None:
     (folder / "run.csv").write_text(rows(), encoding="utf-8")
     for name, phase in (("walk.csv", 0.3), ("wave.csv", 0.9)):
         (folder / "clips" / name).write_text(rows(phase), encoding="utf-8")
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 2]) for name in ("obs", "action")]
-    graph = helper.make_graph([helper.make_node("Identity", ["obs"], ["action"])], "g", ends[:1], ends[1:])
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), folder / "policy.onnx")
+    saved(folder / "policy.onnx", "(float[N, 2] obs) => (float[N, 2] action) { action = Identity(obs) }")
 
 
 def git(folder: Path, *words: str) -> str:
