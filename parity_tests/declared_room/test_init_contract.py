@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper, numpy_helper
 
 from ..every_case import every_case
+from ..models import saved
 from .foreign_files import weights_of, write_model
 
 FRAMES = 20
@@ -143,20 +143,14 @@ def test_what_cannot_be_drafted_is_said(tmp_path, command, kind, says):
 def _games_model(path, kind):
     """A network of three numbers and two answers as Godot RL Agents writes it, or Unity's ML-Agents; returns its weights."""
     weights = np.random.default_rng(8).normal(size=(3, 2)).astype("f")
-    constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.array([3.0], "f"), "three")]
-    nodes = [helper.make_node("MatMul", ["obs", "w"], ["moves"])]
+    takes, gives, nodes = "float[batch, 3] obs", "float[batch, 2] moves", "moves = MatMul(obs, w)"
     if kind == "godot":
-        nodes.append(helper.make_node("Identity", ["state_ins"], ["state_outs"]))
-        shapes = {"obs": ["batch", 3], "state_ins": ["batch"]}, {"moves": ["batch", 2], "state_outs": ["batch"]}
+        takes, gives = f"{takes}, float[batch] state_ins", f"{gives}, float[batch] state_outs"
+        nodes += " state_outs = Identity(state_ins)"
     else:
-        nodes += [helper.make_node("Identity", [of], [name]) for of, name in (("three", "version"), ("moves", "again"))]
-        shapes = {"obs": ["batch", 3]}, {"version": [1], "again": ["batch", 2], "moves": ["batch", 2]}
-    tensors = [[helper.make_tensor_value_info(name, 1, axes) for name, axes in side.items()] for side in shapes]
-    model = helper.make_model(
-        helper.make_graph(nodes, "net", *tensors, constants), opset_imports=[helper.make_opsetid("", 18)]
-    )
-    model.ir_version = 9
-    onnx.save(model, str(path))
+        gives = f"float[1] version, float[batch, 2] again, {gives}"
+        nodes += " version = Identity(three) again = Identity(moves)"
+    saved(path, f"({takes}) => ({gives}) {{ {nodes} }}", w=weights, three=np.array([3.0], "f"))
     return weights
 
 

@@ -11,9 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import save_file
 
 from rigpact.contract.declared import vocabulary
@@ -25,6 +23,7 @@ from rigpact.reference_runtime import read_trace
 from rigpact.reports.command_line import application
 
 from ..every_case import every_case
+from ..models import saved
 
 ODD = """
 import numpy as np
@@ -102,10 +101,7 @@ def write_rows(path, names, rows):
 
 
 def write_model(path):
-    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 2]) for name in "xy")
-    weights = numpy_helper.from_array(WEIGHTS, "w")
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weights])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    saved(path, "(float[n, 2] x) => (float[n, 2] y) { y = MatMul(x, w) }", w=WEIGHTS)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 
 from ..conftest import CHECKOUT
 from ..measuring.scores.random_programs.program import Layers, write_network
+from ..models import saved
 from .published_networks import write_onnx
 
 CONTRACTS = CHECKOUT / "fixtures" / "contracts"
@@ -135,14 +136,7 @@ def test_one_model_for_two_networks_is_refused(tmp_path, command):
 
 def _write_growing_stepper(path):
     """A model that answers three times its state: a frame multiplies it by 1.05."""
-    import onnx
-    from onnx import TensorProto, helper
-
-    nodes = [helper.make_node("Mul", ["x", "three"], ["y"])]
-    takes, gives = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 59]) for name in ("x", "y"))
-    three = helper.make_tensor("three", TensorProto.FLOAT, [1], [3.0])
-    graph = helper.make_graph(nodes, "growing", [takes], [gives], [three])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    saved(path, "(float[n, 59] x) => (float[n, 59] y) { y = Mul(x, three) }", three=np.array([3.0], np.float32))
 
 
 def _drawn_motion_matching(folder, *, gain):

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, save
+
+from ..models import floats, saved
 
 CONTRACT = """
 format = "rigpact-contract"
@@ -37,25 +38,18 @@ def _chaotic(h, _x):
 
 def _files(folder, operators, start):
     """x, h -> h_out by these operators, y = h_out + h_out."""
-    values = {"k": 0.5, "four": 4.0, "one": 1.0}
-    numbers = [helper.make_tensor(name, TensorProto.FLOAT, [1], [value]) for name, value in values.items()]
-    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1]) for name in ("x", "h_in", "h_out", "y")]
-    nodes = [*operators, helper.make_node("Add", ["h_out", "h_out"], ["y"])]
-    model = helper.make_model(
-        helper.make_graph(nodes, "memory", tensors[:2], tensors[2:], numbers),
-        opset_imports=[helper.make_opsetid("", 17)],
-    )
-    model.ir_version = 9
-    save(model, folder / "memory.onnx")
+    numbers = {name: np.array([value], np.float32) for name, value in {"k": 0.5, "four": 4.0, "one": 1.0}.items()}
+    takes, gives = (", ".join(floats(name, 1, 1) for name in names) for names in (("x", "h_in"), ("h_out", "y")))
+    graph = f"({takes}) => ({gives}) {{ {operators} y = Add(h_out, h_out) }}"
+    saved(folder / "memory.onnx", graph, opset=17, **numbers)
     (folder / "contract.toml").write_text(CONTRACT.format(start=start), encoding="utf-8")
 
 
-DECAYING = [helper.make_node("Mul", ["h_in", "k"], ["kept"]), helper.make_node("Add", ["kept", "x"], ["h_out"])]
-CHAOTIC = [
-    helper.make_node("Sub", ["one", "h_in"], ["rest"]), helper.make_node("Mul", ["four", "h_in"], ["grown"]),
-    helper.make_node("Mul", ["grown", "rest"], ["bounded"]), helper.make_node("Mul", ["x", "k"], ["unused"]),
-    helper.make_node("Sub", ["unused", "unused"], ["nothing"]), helper.make_node("Add", ["bounded", "nothing"], ["h_out"]),
-]  # fmt: skip
+DECAYING = "kept = Mul(h_in, k) h_out = Add(kept, x)"
+CHAOTIC = (
+    "rest = Sub(one, h_in) grown = Mul(four, h_in) bounded = Mul(grown, rest) unused = Mul(x, k)"
+    " nothing = Sub(unused, unused) h_out = Add(bounded, nothing)"
+)
 
 
 def _engine(folder, step, start, frames=60, first=0):

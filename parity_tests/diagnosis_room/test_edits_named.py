@@ -13,6 +13,8 @@ from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
+from ..models import saved
+
 CONTRACT = """
 format = "rigpact-contract"
 version = 1
@@ -86,21 +88,9 @@ def _run(change: Mapping[str, Callable[[Rows], Rows]]) -> dict[str, Rows]:
 
 
 def _explained(folder: Path, columns: Mapping[str, Rows]) -> Diagnosis:
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
-    floats, names = TensorProto.FLOAT, ("w0", "b0", "w1", "b1")
-    nodes = [
-        helper.make_node("Gemm", ["obs", "w0", "b0"], ["sum"]),
-        helper.make_node("Tanh", ["sum"], ["hidden"]),
-        helper.make_node("Gemm", ["hidden", "w1", "b1"], ["action"]),
-    ]
-    ends = [[helper.make_tensor_value_info(name, floats, ["N", size])] for name, size in (("obs", 7), ("action", 4))]
-    constants = [numpy_helper.from_array(each, name) for each, name in zip(WEIGHTS, names, strict=True)]
-    graph = helper.make_graph(nodes, "policy", *ends, constants)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 8
-    onnx.save(model, str(folder / "policy.onnx"))
+    nodes = "sum = Gemm(obs, w0, b0) hidden = Tanh(sum) action = Gemm(hidden, w1, b1)"
+    weights = dict(zip(("w0", "b0", "w1", "b1"), WEIGHTS, strict=True))
+    saved(folder / "policy.onnx", f"(float[N, 7] obs) => (float[N, 4] action) {{ {nodes} }}", **weights)
     (folder / "contract.toml").write_text(CONTRACT, encoding="utf-8")
     arrays: dict[str, Any] = {name: rows.astype(np.float32) for name, rows in columns.items()}
     np.savez(folder / "run.npz", frame=np.arange(FRAMES), **arrays)

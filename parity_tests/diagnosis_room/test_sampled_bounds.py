@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
 from numpy.typing import NDArray
-from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
@@ -24,6 +22,7 @@ from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 
+from ..models import floats, saved
 from ..scene import Scene, generated_scene
 from ..trust_room.honest_engine import Engine, backwards, to_matrix, to_quaternion
 
@@ -46,20 +45,14 @@ def layers() -> list[tuple[Array, Array]]:
 
 def write_model(path: Path) -> Path:
     """The network as ONNX, a clamp before every input."""
-    numbers = [numpy_helper.from_array(np.float32(edge), name) for edge, name in ((-CLAMP, "low"), (CLAMP, "high"))]
-    nodes = [helper.make_node("Clip", [name, "low", "high"], [f"{name}_c"]) for name in WIDTHS]
-    nodes.append(helper.make_node("Concat", [f"{name}_c" for name in WIDTHS], ["x0"], axis=1))
-    for place, (weight, bias) in enumerate(layers()):
-        numbers += [numpy_helper.from_array(weight, f"w{place}"), numpy_helper.from_array(bias, f"b{place}")]
-        made = "motion_pred" if place == 2 else f"g{place}"
-        nodes.append(helper.make_node("Gemm", [f"x{place}", f"w{place}", f"b{place}"], [made]))
-        if place < 2:
-            nodes.append(helper.make_node("Relu", [made], [f"x{place + 1}"]))
-    floats = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, width]) for name, width in WIDTHS.items()]
-    answer = helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, [None, 276])
-    graph = helper.make_graph(nodes, "character", floats, [answer], numbers)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8), path)
-    return path
+    numbers = {"low": np.float32(-CLAMP), "high": np.float32(CLAMP)}
+    for place, layer in enumerate(layers()):
+        numbers |= dict(zip((f"w{place}", f"b{place}"), layer, strict=True))
+    clamped = " ".join(f"{name}_c = Clip({name}, low, high)" for name in WIDTHS)
+    nodes = f"{clamped} x0 = Concat<axis = 1>({', '.join(f'{name}_c' for name in WIDTHS)}) g0 = Gemm(x0, w0, b0)"
+    nodes += " x1 = Relu(g0) g1 = Gemm(x1, w1, b1) x2 = Relu(g1) motion_pred = Gemm(x2, w2, b2)"
+    takes = ", ".join(floats(name, width) for name, width in WIDTHS.items())
+    return saved(path, f"({takes}) => ({floats('motion_pred', 276)}) {{ {nodes} }}", **numbers)
 
 
 def summed_backwards(inputs: Sequence[Array]) -> Array:

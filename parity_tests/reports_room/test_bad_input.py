@@ -5,11 +5,10 @@ import subprocess
 import sys
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper
 
 from ..every_case import every_case
+from ..models import floats, saved
 from .demo import BUNDLE, MODEL, RUN_F, edited, load
 
 BAD_FILES = {
@@ -101,11 +100,8 @@ def test_numbers_beyond_float32_bring_no_lines_of_rigpacts_own_source(tmp_path):
 def test_a_model_with_four_inputs_is_refused(command, tmp_path):
     """An exporter may drop an unused input; the engine then binds every later input to the wrong slot."""
     names = ("state", "cond", "contacts", "angvel")
-    inputs, (output,) = ([helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in each]
-                         for each in (names, ("motion_pred",)))  # fmt: skip
-    graph = helper.make_graph([helper.make_node("Sum", names, ["motion_pred"])], "g", inputs, [output])
-    model = tmp_path / "four.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), model)
+    takes, gives = ", ".join(floats(name, 4, 1) for name in names), floats("motion_pred", 4, 1)
+    model = saved(tmp_path / "four.onnx", f"({takes}) => ({gives}) {{ motion_pred = Sum({', '.join(names)}) }}")
     answer = command("run", "--contract", BUNDLE, "--onnx", model, RUN_F, "-o", tmp_path / "o.trace.jsonl")
     assert (answer.status, "4 inputs" in answer.err) == (2, True)
     checked = command("check", BUNDLE, "--onnx", model)

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 from safetensors.numpy import load_file
 
 from rigpact.contract.systems.layout import json_to_fields
@@ -19,6 +19,7 @@ from rigpact.reference_runtime.recordings.opened import read_trace
 
 from ..every_case import every_case
 from ..measuring.scores.upstream.rig_inversion_side import meshes_of, transform_of
+from ..models import floats, saved
 from .declared_runs import BUNDLES, SYSTEMS
 
 Run = Callable[..., tuple[int, str]]
@@ -169,17 +170,11 @@ def _plugin_network(path: Path) -> None:
         "W": random.normal(size=(26, 16)),
         **{f"W_{name}": random.normal(size=(16, n)) for name, n in widths.items()},
     }
-    nodes = [helper.make_node("MatMul", ["frame", "W"], ["sum"]), helper.make_node("Elu", ["sum"], ["hidden"])]
-    nodes += [helper.make_node("MatMul", ["hidden", f"W_{name}"], [name]) for name in widths]
-    ends = [helper.make_tensor_value_info(*end) for end in [("frame", TensorProto.FLOAT, ["rows", 26])]]
-    answers = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", width]) for name, width in widths.items()
-    ]
-    stored = [numpy_helper.from_array(array.astype(np.float32), name) for name, array in arrays.items()]
-    graph = helper.make_graph(nodes, "heads", ends, answers, stored)
-    path.write_bytes(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9).SerializeToString()
-    )
+    heads = " ".join(f"{name} = MatMul(hidden, W_{name})" for name in widths)
+    gives = ", ".join(floats(name, width) for name, width in widths.items())
+    nodes = f"sum = MatMul(frame, W) hidden = Elu(sum) {heads}"
+    stored = {name: array.astype(np.float32) for name, array in arrays.items()}
+    saved(path, f"({floats('frame', 26)}) => ({gives}) {{ {nodes} }}", **stored)
 
 
 def test_the_plug_ins_protocol_is_a_declared_contract(rigpact: Run) -> None:
