@@ -44,7 +44,7 @@ class Evidence:
     the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
     digits or bits. `says_mode` is False where the file does not say who drove the run. `work` counts what its replays compute.
     `hidden` (T, width) tells which recorded numbers of a stage say nothing: a limit behind it hid them. `fed_back` gives what a
-    free run from its start feeds back under a contract, where nothing records it; it counts what that computes.
+    free run feeds back under a contract, where nothing records it, up to a frame; it counts what that computes.
     """
 
     frame: NDArray[np.int64]
@@ -57,7 +57,7 @@ class Evidence:
     says_mode: bool = True
     work: Work = field(default_factory=Work)
     hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    fed_back: Callable[[Contract, Work], FedBack] | None = None
+    fed_back: Callable[[Contract, Work, int], FedBack] | None = None
 
     @property
     def end(self) -> int:
@@ -191,7 +191,7 @@ class ReplayedFrames(FramesOfContract):
     @cached_property
     def fed_back(self) -> FedBack:
         """What a run from the start feeds back, and how far rounding moves it, where nothing records it."""
-        return {} if self.evidence.fed_back is None else self.evidence.fed_back(self.contract, self.evidence.work)
+        return {} if self.evidence.fed_back is None else self.evidence.fed_back(self.contract, self.evidence.work, self.end)
 
     def _seed(self, stage: Stage, like: FloatArray) -> FloatArray:
         """Rows of a fed-back stage that do not come from the frame before: the clip's, else its first row, else NaN."""

@@ -42,29 +42,29 @@ def with_unrecorded_feedback(evidence: Evidence, contract: Contract) -> Evidence
     if not (missing and is_whole and is_said) or evidence.mode != "free" or evidence.drive is not None:
         return evidence
     loop = frozenset[str]().union(*(path_over_frames(graph, each.name, recorded) for each in missing))
-    knobs, kept = {knob.name for name in loop for knob in graph[name].every_knob}, dict[Hashable, FedBack]()
+    knobs, runs = {knob.name for name in loop for knob in graph[name].every_knob}, dict[Hashable, LiveFrames]()
 
-    def fed_back(under: Contract, work: Work) -> FedBack:
+    def fed_back(under: Contract, work: Work, end: int) -> FedBack:
+        """Rows up to `end`: each run goes on where it stopped before."""
         key = tuple(sorted((name, str(under.conventions[name])) for name in knobs))
-        if key not in kept:
-            kept[key] = _run_from_start(evidence, under, [each.name for each in missing], loop, work)
-        return kept[key]
+        run = runs[key] = runs[key] if key in runs else _run_from_start(evidence, under, loop)
+        while run.frame[0] + 1 < min(end, len(evidence.frame)):
+            run.step()
+            work.add(np.zeros((1, len(loop))))
+        return _what_is_handed_on(run, [each.name for each in missing])
 
-    return replace(evidence, fed_back=fed_back) if fed_back(contract, Work()) else evidence
+    return replace(evidence, fed_back=fed_back) if fed_back(contract, Work(), evidence.end) else evidence
 
 
-def _run_from_start(
-    evidence: Evidence, contract: Contract, missing: Sequence[str], loop: frozenset[str], work: Work
-) -> FedBack:
-    """Rows of what is fed back and how far rounding moves them, each (T, width); nothing where that is not known.
+def _run_from_start(evidence: Evidence, contract: Contract, loop: frozenset[str]) -> LiveFrames:
+    """A run of what is fed back, before its first frame.
 
     Beside the run itself others go, in which every stage of the loop is moved by its own rounding in a pattern of signs, and what
     was recorded by the digits that writing it lost.
     """
-    graph, rng, count = contract.system.graph, np.random.default_rng(0), len(evidence.frame)
+    graph, rng = contract.system.graph, np.random.default_rng(0)
 
     def moved_by_rounding(stage: Stage, signs: FloatArray, frames: LiveFrames, rows: FloatArray) -> FloatArray:
-        work.add(rows)
         own = gamma(STORED) * np.abs(rows) if stage.is_answer else stage_bound(stage, frames, rows, {})
         return np.asarray(rows + own * signs[frames.frame[0] % len(signs)], np.float32)
 
@@ -77,12 +77,15 @@ def _run_from_start(
     written = evidence.moved_by_writing[:PATTERNS] or [evidence] * PATTERNS
     drives = [ClipDrive(each.recorded) for each in (evidence, *written)]
     only = loop.union(*(graph[name].needs for name in loop))
-    frames = LiveFrames(contract, drives, evidence.network, count, changes=Changes(stages=moved), only=only)
-    frames.run(count)
+    return LiveFrames(contract, drives, evidence.network, changes=Changes(stages=moved), only=only)
+
+
+def _what_is_handed_on(run: LiveFrames, missing: Sequence[str]) -> FedBack:
+    """Rows of what is fed back and how far rounding moves them, each (T, width); nothing where that is not known."""
     found: FedBack = {}
     for name in missing:
-        rows = frames.kept.get(name)
-        if rows is None or not np.isfinite(rows[:, 0]).all():
+        rows = run.kept.get(name, np.full((1, 1, 1), np.nan))[: run.frame[0] + 1]
+        if not np.isfinite(rows[:, 0]).all():
             return {}
         off = np.abs(rows.astype(np.float64) - rows[:, :1]).max(axis=1)
         if not off.max() <= _MOST_GROWN * gamma(STORED) * np.abs(rows[:, 0]).max():

@@ -375,6 +375,8 @@ class Hypotheses:
         worst = min(max(int(np.argmax(excess)), 1), frames - 1)
         rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
         if frames > 2 * SEARCHED_FRAMES:
+            is_early = excess.max() <= 1.0 or excess[:SEARCHED_FRAMES].max() > 1.0
+            worst = 0 if self.evidence.fed_back is not None and is_early else worst  # a run from the start ends sooner
             start = max(0, min(worst - SEARCHED_FRAMES // 2, frames - SEARCHED_FRAMES))
             rows = list(range(start, start + SEARCHED_FRAMES))
         return Hypotheses(self.evidence.at_rows(rows), self.contract, is_filter=True)

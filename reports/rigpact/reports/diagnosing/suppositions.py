@@ -88,7 +88,7 @@ def _never_carried(part: Part) -> Iterator[Supposition]:
     known = part.evidence.fed_back
     if known is None:
         return
-    names = tuple(known(part.contract, part.evidence.work))
+    names = tuple(known(part.contract, part.evidence.work, part.evidence.end))
     for chosen in dict.fromkeys((names, *((name,) for name in names))):
         words = f"{', '.join(chosen)} {'is' if len(chosen) == 1 else 'are'} never carried: every frame has what the first one has"
         forgotten = replace(part.evidence, fed_back=partial(_forgotten, known, chosen))
@@ -96,9 +96,9 @@ def _never_carried(part: Part) -> Iterator[Supposition]:
 
 
 def _forgotten(
-    known: Callable[[Contract, Work], FedBack], names: Sequence[str], contract: Contract, work: Work
+    known: Callable[[Contract, Work, int], FedBack], names: Sequence[str], contract: Contract, work: Work, end: int
 ) -> FedBack:
-    found = known(contract, work)
+    found = known(contract, work, end)
     kept = {
         name: (np.broadcast_to(rows[:1], rows.shape), 0 * off) for name, (rows, off) in found.items() if name in names
     }
