@@ -191,7 +191,8 @@ class ReplayedFrames(FramesOfContract):
     @cached_property
     def fed_back(self) -> FedBack:
         """What a run from the start feeds back, and how far rounding moves it, where nothing records it."""
-        return {} if self.evidence.fed_back is None else self.evidence.fed_back(self.contract, self.evidence.work, self.end)
+        given = self.evidence.fed_back
+        return {} if given is None else given(self.contract, self.evidence.work, self.end)
 
     def _seed(self, stage: Stage, like: FloatArray) -> FloatArray:
         """Rows of a fed-back stage that do not come from the frame before: the clip's, else its first row, else NaN."""
