@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.compatibility.change import Change, change
-from rigpact.contract.compatibility.numbers import Numbers, Worst
+from rigpact.contract.compatibility.numbers import Worst, number_changes
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules.views.bundle import BundleView, json_to_array, json_to_names
@@ -163,7 +163,7 @@ def _first_moved(first: Sequence[str], second: Sequence[str]) -> str:
 # --- the skeleton ---
 
 
-def compare_skeletons(old: BundleView, new: BundleView, match: BoneMatch) -> Iterator[Change | Numbers]:
+def compare_skeletons(old: BundleView, new: BundleView, match: BoneMatch) -> Iterator[Change]:
     """Yield what changed in the skeleton beyond the table of names."""
     first, second = (view.meta.get("skeleton") for view in (old, new))
     if not isinstance(first, Mapping) or not isinstance(second, Mapping):
@@ -209,9 +209,7 @@ def _parents(table: Any, keys: Sequence[str]) -> dict[str, str]:
     return {name: names[parent] if 0 <= parent < len(names) else str(parent) for name, parent in pairs}
 
 
-def _compare_offsets(
-    first: Mapping[str, Any], second: Mapping[str, Any], match: BoneMatch
-) -> Iterator[Change | Numbers]:
+def _compare_offsets(first: Mapping[str, Any], second: Mapping[str, Any], match: BoneMatch) -> Iterator[Change]:
     raw, place = [table.get("ref_local_offsets_m") for table in (first, second)], f"{_SKELETON}/ref_local_offsets_m"
     a, b = (_offsets(rows, len(keys)) for rows, keys in zip(raw, (match.old_keys, match.new_keys), strict=True))
     if a is None or b is None:
@@ -231,7 +229,7 @@ def _compare_offsets(
 
     with np.errstate(over="ignore", invalid="ignore"):
         distance_cm = 100 * np.linalg.norm(new - old, axis=1)
-    yield Numbers(old, new, distance_cm, lambda _group: _OFFSETS, say)
+    yield from number_changes(old, new, distance_cm, lambda _group: _OFFSETS, say)
 
 
 def _offsets(rows: Any, count: int) -> FloatArray | None:

@@ -25,11 +25,11 @@ from rigpact.contract.compatibility.bundle_rows import (
     VECTORS,
     Array,
 )
-from rigpact.contract.compatibility.change import Change, Difference, change
+from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.compatibility.kinds import KINDS, Consumer
-from rigpact.contract.compatibility.numbers import Numbers, Worst, from_to, is_rounding
-from rigpact.contract.compatibility.values import UNDECLARED, Both, Said, differences
-from rigpact.contract.compatibility.vectors import Vector, renamed_parts
+from rigpact.contract.compatibility.numbers import Worst, from_to, is_rounding, number_changes
+from rigpact.contract.compatibility.values import DECLARED, UNDECLARED, Both, differences, word_changes
+from rigpact.contract.compatibility.vectors import part_changes, renamed_parts
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, entry_to_slice, json_to_layout
@@ -42,6 +42,7 @@ RETRAIN_RATIO = 1.05
 """The same for a deviation: its relative standard error over 400 poses is 1/sqrt(800) = 0.035."""
 _PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
 _SKELETON = ("meta", "skeleton")
+LENGTHS = ("history-length-declared", "history-length-undeclared")
 Channel = tuple[str, str, int]
 """Group (slice or frame of history), bone or '', component."""
 
@@ -84,9 +85,7 @@ class Side:
         return self.bones[place] if place < len(self.bones) else f"#{place}"
 
 
-def bundle_differences(
-    old: Document, new: Document, companions: tuple[Document, Document] | None
-) -> Iterator[Difference]:
+def bundle_differences(old: Document, new: Document, companions: tuple[Document, Document] | None) -> Iterator[Change]:
     """Yield where two bundles differ. Those that the engine would refuse are compared as far as they can be read.
 
     companions: the old and the new file with the auxiliary statistics, which training reads and the engine does not; their
@@ -102,7 +101,7 @@ def bundle_differences(
         is_same = first.meta.get(key) == second.meta.get(key)
         forms = tuple(_forms(first, second, key))
         pointer = partial(json_pointer, "meta", key)
-        yield Vector("slice", key, pointer, *layouts, also=forms, otherwise=None if is_same else otherwise)
+        yield from part_changes("slice", key, pointer, layouts, forms, otherwise=None if is_same else otherwise)
         yield from _widths((first, second), width_key, title, layouts)
     yield from match.changes
     yield from compare_skeletons(first, second, match)
@@ -111,12 +110,11 @@ def bundle_differences(
     for array in ARRAYS:
         yield from _array(array, *sides)
     yield from _declarations(first.root, second.root)
-    for each in _of_companions(sides, companions) if companions else ():
-        for found in each.changes():
-            yield replace(found, message=f"companion: {found.message}")
+    for found in _of_companions(sides, companions) if companions else ():
+        yield replace(found, message=f"companion: {found.message}")
 
 
-def _of_companions(sides: tuple[Side, Side], companions: tuple[Document, Document]) -> Iterator[Difference]:
+def _of_companions(sides: tuple[Side, Side], companions: tuple[Document, Document]) -> Iterator[Change]:
     beside = [
         replace(side, view=_beside(side.view, own), renames={}) for side, own in zip(sides, companions, strict=True)
     ]
@@ -159,7 +157,7 @@ def _training_size(entry: Any) -> Any:
 
 def _widths(
     views: tuple[BundleView, BundleView], key: str, title: str, layouts: tuple[Layout, Layout]
-) -> Iterator[Difference]:
+) -> Iterator[Change]:
     old, new = (layout.width for layout in layouts)
     if old != new:
         message = f"the {title} is {new} wide, was {old}"
@@ -188,7 +186,7 @@ def _families(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change
             yield change(f"{family}-unmerged", json_pointer(gone[0]), gone, None, f"{', '.join(gone)} left the bundle")
 
 
-def _array(array: Array, old: Side, new: Side) -> Iterator[Change | Numbers]:
+def _array(array: Array, old: Side, new: Side) -> Iterator[Change]:
     if array.family and (array.key in old.view.root) != (array.key in new.view.root):
         return  # the family has been reported
     raw = [side.view.root.get(array.key) for side in (old, new)]
@@ -203,7 +201,7 @@ def _array(array: Array, old: Side, new: Side) -> Iterator[Change | Numbers]:
         return
     where = {channel: place for place, channel in enumerate(first)}
     pairs = np.array([(where[c], j) for j, c in enumerate(second) if c in where], dtype=np.int64).reshape(-1, 2)
-    yield _matched(
+    yield from _matched(
         array, (old, new), (a[pairs[:, 0]], b[pairs[:, 1]]), pairs, [second[j] for j in pairs[:, 1].tolist()]
     )
 
@@ -223,7 +221,7 @@ def _matched(
     values: tuple[FloatArray, FloatArray],
     pairs: NDArray[np.int64],
     channels: list[Channel],
-) -> Numbers:
+) -> Iterator[Change]:
     """Numbers of the same channels: a mean moves by deviations, anything else by a factor, as each reader holds it."""
     readings = [*_readings(array, *values)]
     with np.errstate(all="ignore"):
@@ -248,7 +246,9 @@ def _matched(
 
     rounded = np.logical_and.reduce([is_rounding(*each) for each in readings])
     limit = RETRAIN_SHIFT_SIGMA if array.deviation else RETRAIN_RATIO
-    return Numbers(*values, amount, kinds, say, limit, [group for group, *_ in channels], rounded)
+    return number_changes(
+        *values, amount, kinds, say, limit=limit, groups=[group for group, *_ in channels], rounded=rounded
+    )
 
 
 def _deviations(array: Array, side: Side, places: NDArray[np.int64]) -> FloatArray | None:
@@ -286,7 +286,7 @@ def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
 # --- declarations ---
 
 
-def _declarations(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Said]:
+def _declarations(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Every place that is not a vector, number or bone."""
     has_skeleton = [isinstance(member(root, *_SKELETON), Mapping) for root in (old, new)]
     skeletons = {_SKELETON} if has_skeleton[0] != has_skeleton[1] else set[tuple[Token, ...]]()
@@ -294,10 +294,12 @@ def _declarations(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Sa
         beginnings = {path[:end] for end in range(1, len(path) + 1)}
         # a skeleton that only one side has is reported as a whole
         if not beginnings & COMPARED_AS_PARTS and not (beginnings & skeletons and UNDECLARED in written):
-            yield _judged(path, written, (old, new))
+            yield from _judged(path, written, (old, new))
 
 
-def _judged(path: tuple[Token, ...], written: Both, roots: tuple[Mapping[str, Any], Mapping[str, Any]]) -> Said:
+def _judged(
+    path: tuple[Token, ...], written: Both, roots: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> Iterator[Change]:
     row = next((row for row in DECLARATIONS if path[: len(row.path)] == row.path), None)
     place = json_pointer(*path), ".".join(map(str, path)), written
     if row is None:
@@ -305,16 +307,16 @@ def _judged(path: tuple[Token, ...], written: Both, roots: tuple[Mapping[str, An
         is_empty = (
             {} in written and UNDECLARED in written and any(each.path[: len(path)] == path for each in DECLARATIONS)
         )
-        return Said("unjudged-change", *place, meant=("", "") if is_empty else None)
+        return word_changes("unjudged-change", *place, meant=("", "") if is_empty else None)
     if Consumer.COSMETIC in KINDS[row.kind].classes:
-        return Said(row.kind, *place)
+        return word_changes(row.kind, *place)
     defaults = [_implied_length(root) if row.path == LENGTH else row.default for root in roots]
     meant = [each if value is UNDECLARED else value for value, each in zip(written, defaults, strict=True)]
     if UNDECLARED not in meant:
         meant = [*map(row.meaning, meant)]
-    silent = ("history-length-declared", "history-length-undeclared") if row.path == LENGTH else None
-    said = Said(row.kind, *place, meant=(meant[0], meant[1]))
-    return said if silent is None else replace(said, silent=silent)
+    return word_changes(
+        row.kind, *place, meant=(meant[0], meant[1]), silent=LENGTHS if row.path == LENGTH else DECLARED
+    )
 
 
 def _implied_length(root: Mapping[str, Any]) -> Any:

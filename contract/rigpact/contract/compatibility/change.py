@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from rigpact.contract.as_json import AsJson
 from rigpact.contract.compatibility.kinds import ADVICE, KINDS, ChangeKind, Consumer
@@ -36,22 +35,10 @@ class Change(AsJson):
         """Whom it breaks."""
         return self.kind.classes
 
-    def changes(self) -> Iterator[Change]:
-        """Itself: a difference that needs no comparing any more."""
-        yield self
-
 
 def change(kind: str, pointer: str, old: Any, new: Any, message: str) -> Change:
     """Make a change of a named kind."""
     return Change(KINDS[kind], pointer, old, new, message)
-
-
-class Difference(Protocol):
-    """Something that two contracts hold otherwise: a part of a vector, numbers of one meaning, a word, or a change."""
-
-    def changes(self) -> Iterator[Change]:
-        """Yield what changed."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ words. How such a difference becomes changes is the same for all.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.compatibility.bundles import bundle_differences
-from rigpact.contract.compatibility.change import Change, Compatibility, Difference, change
+from rigpact.contract.compatibility.change import Change, Compatibility, change
 from rigpact.contract.compatibility.declared import declared_differences
 from rigpact.contract.compatibility.kinds import Consumer
-from rigpact.contract.compatibility.numbers import Numbers, Worst, and_others, constant, from_to, is_rounding
-from rigpact.contract.compatibility.values import UNDECLARED, Both, Said, differences, same, short_of, text_of
-from rigpact.contract.compatibility.vectors import MEANINGS, Vector
+from rigpact.contract.compatibility.numbers import Worst, and_others, constant, from_to, is_rounding, number_changes
+from rigpact.contract.compatibility.values import UNDECLARED, Both, differences, same, short_of, text_of, word_changes
+from rigpact.contract.compatibility.vectors import MEANINGS, part_changes
 from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind
@@ -37,7 +37,7 @@ Layouts = Mapping[str, FieldLayout | None]
 """Fields by stage, None where they cannot be read."""
 
 
-def system_differences(old: Document, new: Document) -> Iterator[Difference]:
+def system_differences(old: Document, new: Document) -> Iterator[Change]:
     """Yield where two contract files differ; UnusableInput where they are of different systems."""
     names = [str(document.data.get("system")) for document in (old, new)]
     if canonical_name(names[0]) != canonical_name(names[1]):
@@ -47,13 +47,13 @@ def system_differences(old: Document, new: Document) -> Iterator[Difference]:
     yield from _stages(vectors, system)
     yield from _rate(first.get("fps"), second.get("fps"), system)
     for (name,), written in differences(*conventions, depth=1):
-        yield _convention(str(name), written, system)
+        yield from _convention(str(name), written, system)
     yield from _constants(*constants, ("constants",))
     for path, written in differences(first, second, depth=1):
         is_compared = path[0] in _OBJECTS and all(each is UNDECLARED or isinstance(each, Mapping) for each in written)
         if path != ("fps",) and not is_compared:
             kind = _KINDS_OF_THE_REST.get(str(path[0]), "unjudged-change")
-            yield Said(kind, json_pointer(*path), str(path[0]), written)
+            yield from word_changes(kind, json_pointer(*path), str(path[0]), written)
 
 
 def _installed(name: str) -> System | None:
@@ -71,7 +71,7 @@ def _object(root: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 # --- stages ---
 
 
-def _stages(written: tuple[Mapping[str, Any], Mapping[str, Any]], system: System | None) -> Iterator[Change | Vector]:
+def _stages(written: tuple[Mapping[str, Any], Mapping[str, Any]], system: System | None) -> Iterator[Change]:
     own = {name: system.vectors[name] for name in system.graph.handed_on & system.vectors.keys()} if system else {}
     old, new = ({**own, **{name: _layout(entry) for name, entry in each.items()}} for each in written)
     renames = _renamed(old, new)
@@ -121,12 +121,12 @@ def _renamed(old: Layouts, new: Layouts) -> dict[str, str]:
 
 def _vector(
     name: str, pointer: str, layouts: tuple[FieldLayout | None, FieldLayout | None], entries: Both
-) -> Iterator[Change | Vector]:
+) -> Iterator[Change]:
     """One vector, by its fields where both can be read."""
     old, new = layouts
     if old is not None and new is not None:
         otherwise = None if same(*entries) else _text(name, pointer, entries)
-        yield Vector("field", name, partial(json_pointer, "vectors", name), old, new, otherwise=otherwise)
+        yield from part_changes("field", name, partial(json_pointer, "vectors", name), (old, new), otherwise=otherwise)
     elif (old is None) != (new is None):
         kind = "vector-broken" if new is None else "vector-repaired"
         yield change(kind, pointer, _size(old), _size(new), f"the fields of {name} cannot be read in one version")
@@ -154,43 +154,45 @@ def _unknown_keys(entry: Mapping[str, Any]) -> Any:
 # --- words ---
 
 
-def _rate(old: Any, new: Any, system: System | None) -> Iterator[Said]:
+def _rate(old: Any, new: Any, system: System | None) -> Iterator[Change]:
     if not same(old, new):
         own = None if system is None else system.fps
         meant = own if old is None else old, own if new is None else new
         written = UNDECLARED if old is None else old, UNDECLARED if new is None else new
-        yield Said("frame-rate-changed", "/fps", "fps", written, meant, meant)
+        yield from word_changes("frame-rate-changed", "/fps", "fps", written, meant, shown=meant)
 
 
-def _convention(name: str, written: Both, system: System | None) -> Said:
+def _convention(name: str, written: Both, system: System | None) -> Iterator[Change]:
     knob = None if system is None else system.knobs.get(name)
     own = UNDECLARED if knob is None else knob.default
     meant = own if written[0] is UNDECLARED else written[0], own if written[1] is UNDECLARED else written[1]
     tail = "" if knob is None else f" ({knob.meaning})"
-    return Said("convention-changed", json_pointer("conventions", name), name, written, meant, meant, tail)
+    return word_changes(
+        "convention-changed", json_pointer("conventions", name), name, written, meant, shown=meant, tail=tail
+    )
 
 
 # --- constants ---
 
 
-def _constants(old: Any, new: Any, path: tuple[Token, ...]) -> Iterator[Change | Numbers]:
+def _constants(old: Any, new: Any, path: tuple[Token, ...]) -> Iterator[Change]:
     """Objects member by member, tables of numbers by their worst number."""
     for inner, (first, second) in differences(old, new, path, depth=1):
         if isinstance(first, Mapping) and isinstance(second, Mapping):
             yield from _constants(first, second, inner)
         else:
-            yield _value(first, second, inner)
+            yield from _value(first, second, inner)
 
 
-def _value(old: Any, new: Any, path: tuple[Token, ...]) -> Change | Numbers:
+def _value(old: Any, new: Any, path: tuple[Token, ...]) -> Iterator[Change]:
     pointer, name = json_pointer(*path), ".".join(map(str, path[1:]))
     if UNDECLARED in (old, new):
         kind, what = ("constant-added", "is new") if old is UNDECLARED else ("constant-removed", "is gone")
-        return change(kind, pointer, short_of(old), short_of(new), f"{name} {what}")
+        return iter([change(kind, pointer, short_of(old), short_of(new), f"{name} {what}")])
     a, b = json_to_array(old), json_to_array(new)
     if a is None or b is None or a.shape != b.shape:
         said = f"{name}: {text_of(old)} → {text_of(new)}"
-        return change("constant-changed", pointer, short_of(old), short_of(new), said)
+        return iter([change("constant-changed", pointer, short_of(old), short_of(new), said)])
     with np.errstate(all="ignore"):
         share = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
 
@@ -201,7 +203,7 @@ def _value(old: Any, new: Any, path: tuple[Token, ...]) -> Change | Numbers:
 
     # of indices and counts, no difference is a rounding
     rounded = is_rounding(a, b).ravel() & (not (_is_whole(old) and _is_whole(new)))
-    return Numbers(a.ravel(), b.ravel(), share.ravel(), constant, say, is_rounding=rounded)
+    return number_changes(a.ravel(), b.ravel(), share.ravel(), constant, say, rounded=rounded)
 
 
 def _is_whole(value: Any) -> bool:
@@ -222,8 +224,7 @@ def compare_contracts(
     for companion in companions or ():
         if companion.kind is not Kind.COMPANION:
             raise UnusableInput(companion.path, f"a {companion.kind.words}", f"a {Kind.COMPANION.words}")
-    found = [each for difference in _differences(old, new, companions) for each in difference.changes()]
-    changes = sorted(found, key=_demand)
+    changes = sorted(_differences(old, new, companions), key=_demand)
     first, second = map(_sha256, (old, new))
     if not changes and first != second:
         changes.append(change("formatting-changed", "", None, None, "the same values, written otherwise"))
@@ -235,7 +236,7 @@ def _sha256(document: Document) -> str:
     return document_to_contract(document).sha256 if sources_of(document) else document.file.sha256
 
 
-def _differences(old: Document, new: Document, companions: tuple[Document, Document] | None) -> Iterable[Difference]:
+def _differences(old: Document, new: Document, companions: tuple[Document, Document] | None) -> Iterator[Change]:
     if new.kind is Kind.BUNDLE:
         return bundle_differences(old, new, companions)
     if not new.kind.is_of_a_system:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.compatibility.change import Change, Difference, change
-from rigpact.contract.compatibility.numbers import Numbers, Worst, and_others, constant, from_to
-from rigpact.contract.compatibility.values import UNDECLARED, Both, Said, differences, same, text_of
-from rigpact.contract.compatibility.vectors import Vector
+from rigpact.contract.compatibility.change import Change, change
+from rigpact.contract.compatibility.numbers import Worst, and_others, constant, from_to, number_changes
+from rigpact.contract.compatibility.values import UNDECLARED, Both, differences, same, text_of, word_changes
+from rigpact.contract.compatibility.vectors import part_changes
 from rigpact.contract.contract_files import system_of
 from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.declared.reading import declaration_of
@@ -84,7 +84,7 @@ class Pair:
         return name
 
 
-def declared_differences(old: Document, new: Document) -> Iterator[Difference]:
+def declared_differences(old: Document, new: Document) -> Iterator[Change]:
     """Yield where two contracts part; ContractRefused for one with mistakes, UnusableInput where they have nothing in common."""
     pair = Pair(_view(old), _view(new))
     if not any(name in pair.shared for name in pair.old.system.graph.given):
@@ -93,10 +93,10 @@ def declared_differences(old: Document, new: Document) -> Iterator[Difference]:
             "give the same vector the same name in both files",
         )
         raise UnusableInput(new.path, "a contract that shares no given vector with the other", expected, hint)
-    parts: tuple[Iterator[Difference], ...] = (
+    parts: tuple[Iterator[Change], ...] = (
         _file(pair), _vectors(pair), _stages(pair), _numbers(pair.old, pair.new), _feedback(pair), _networks(pair),
     )  # fmt: skip
-    found = [each for part in parts for difference in part for each in difference.changes()]
+    found = [each for part in parts for each in part]
     yield from found
     if not found:  # notes, readings of other sides, lists that nobody takes
         for (key,), _ in differences(old.data, new.data, depth=1):
@@ -111,22 +111,24 @@ def _view(document: Document) -> DeclaredView:
 # --- the file ---
 
 
-def _file(pair: Pair) -> Iterator[Said]:
+def _file(pair: Pair) -> Iterator[Change]:
     old, new = pair.old.root, pair.new.root
     for key, kind in _OF_THE_FILE.items():
-        yield Said(kind, json_pointer(key), key, (old.get(key, UNDECLARED), new.get(key, UNDECLARED)))
+        yield from word_changes(kind, json_pointer(key), key, (old.get(key, UNDECLARED), new.get(key, UNDECLARED)))
     yield from _profiles(old.get("profile", UNDECLARED), new.get("profile", UNDECLARED))
 
 
-def _profiles(old: Any, new: Any) -> Iterator[Said]:
+def _profiles(old: Any, new: Any) -> Iterator[Change]:
     """One for each statement that two profiles make otherwise."""
     first, second = (known_profiles()[name].says if name in known_profiles() else {} for name in (old, new))
     parting = [key for key in first if key in second and first[key] != second[key]]
     for key in parting:
         what = f"{key}, as the profiles {old} and {new} say it"
-        yield Said(_OF_A_STATEMENT.get(key, "convention-changed"), "/profile", what, (first[key], second[key]))
+        yield from word_changes(
+            _OF_A_STATEMENT.get(key, "convention-changed"), "/profile", what, (first[key], second[key])
+        )
     if not parting:
-        yield Said("convention-changed", "/profile", "profile", (old, new), ("", ""))
+        yield from word_changes("convention-changed", "/profile", "profile", (old, new), ("", ""))
 
 
 # --- vectors ---
@@ -197,7 +199,7 @@ def _fields(pair: Pair, name: str) -> Iterator[Change]:
         return
     found: dict[tuple[str, str, str], list[Change]] = {}
     pointer = partial(json_pointer, "vectors", name)
-    for each in Vector("field", name, pointer, pair.old.layout(name), pair.new.layout(name)).changes():
+    for each in part_changes("field", name, pointer, (pair.old.layout(name), pair.new.layout(name))):
         if each.kind.name != "field-moved" or not _is_reordered(pair, name):
             found.setdefault((each.kind.name, str(each.old), str(each.new)), []).append(each)
     for first, *more in found.values():
@@ -208,19 +210,21 @@ def _fields(pair: Pair, name: str) -> Iterator[Change]:
 # --- stages ---
 
 
-def _stages(pair: Pair) -> Iterator[Said]:
+def _stages(pair: Pair) -> Iterator[Change]:
     for name in pair.shared:
         place, operations = pair.new.at(name), pair.said(name, "operation", "given")
         sources = pair.sources(pair.old.inputs_of(name), pair.new.inputs_of(name))
-        yield Said("stage-computed-otherwise", pair.new.at(name, "of"), f"{name} is computed from", sources)
+        yield from word_changes(
+            "stage-computed-otherwise", pair.new.at(name, "of"), f"{name} is computed from", sources
+        )
         if {*operations} <= _arranged():
             # A concatenation is a history of one frame; layout and order matter where both have more
             lengths = pair.said(name, "length", 1)
-            yield Said("history-length-changed", pair.new.at(name), f"frames in {name}", lengths)
+            yield from word_changes("history-length-changed", pair.new.at(name), f"frames in {name}", lengths)
             if min(lengths) > 1:
                 yield from _words(pair, name, set(_OF_A_HISTORY))
         elif operations[0] != operations[1]:
-            yield Said("stage-computed-otherwise", place, f"the operation of {name}", operations)
+            yield from word_changes("stage-computed-otherwise", place, f"the operation of {name}", operations)
         elif operations[1] != "given":
             yield from _words(pair, name, _choices(pair.old, name) | _choices(pair.new, name))
 
@@ -242,14 +246,14 @@ def _names_numbers(value: Any, view: DeclaredView) -> bool:
     return any(isinstance(each, str) and each in numbers for each in (value if isinstance(value, list) else [value]))
 
 
-def _words(pair: Pair, name: str, keys: set[str]) -> Iterator[Said]:
+def _words(pair: Pair, name: str, keys: set[str]) -> Iterator[Change]:
     for key in sorted(keys):
         written, sides = pair.said(name, key), (pair.old, pair.new)
         if any(_names_numbers(value, view) for value, view in zip(written, sides, strict=True)):
             continue
         first, second = (_meant(view, name, key) for view in sides)
         values = written if same(first, second) else (first, second)
-        yield Said("convention-changed", pair.new.at(name), f"{key} of {name}", values, (first, second))
+        yield from word_changes("convention-changed", pair.new.at(name), f"{key} of {name}", values, (first, second))
 
 
 def _meant(view: DeclaredView, name: str, key: str) -> Any:
@@ -261,16 +265,16 @@ def _meant(view: DeclaredView, name: str, key: str) -> Any:
     return ", ".join(value) if isinstance(value, list | tuple) else value
 
 
-def _feedback(pair: Pair) -> Iterator[Said]:
+def _feedback(pair: Pair) -> Iterator[Change]:
     for name in pair.shared:
         if any("operation" in table for table in pair.tables(name)):
             continue
         carried, start = pair.said(name, "carried"), pair.said(name, "start")
         fields = _taken_over(pair.old, name), _taken_over(pair.new, name)
-        yield Said("convention-changed", pair.new.at(name), f"what {name} takes over", fields)
-        yield Said("convention-changed", pair.new.at(name), f"{name} is taken over from", carried)
+        yield from word_changes("convention-changed", pair.new.at(name), f"what {name} takes over", fields)
+        yield from word_changes("convention-changed", pair.new.at(name), f"{name} is taken over from", carried)
         if UNDECLARED in start:  # else they are compared as numbers
-            yield Said("convention-changed", pair.new.at(name), f"{name} starts with", start)
+            yield from word_changes("convention-changed", pair.new.at(name), f"{name} starts with", start)
 
 
 def _taken_over(view: DeclaredView, name: str) -> str:
@@ -282,7 +286,7 @@ def _taken_over(view: DeclaredView, name: str) -> str:
 # --- networks ---
 
 
-def _networks(pair: Pair) -> Iterator[Change | Said]:
+def _networks(pair: Pair) -> Iterator[Change]:
     old, new = pair.old.system.networks, pair.new.system.networks
     for name in sorted(old.keys() | new.keys()):
         if name in old and name in new:
@@ -292,17 +296,17 @@ def _networks(pair: Pair) -> Iterator[Change | Said]:
         yield change(kind, json_pointer("networks", name), None, None, f"the network {name} {word}")
 
 
-def _network(pair: Pair, name: str, sides: tuple[NetworkBinding, NetworkBinding]) -> Iterator[Said]:
+def _network(pair: Pair, name: str, sides: tuple[NetworkBinding, NetworkBinding]) -> Iterator[Change]:
     place, (old, new) = json_pointer("networks", name), sides
     for what, values in (
         ("takes", pair.sources(old.inputs, new.inputs)),
         ("gives", (", ".join(old.outputs), ", ".join(new.outputs))),
         ("binds by name", (", ".join(old.input_names), ", ".join(new.input_names))),
     ):
-        yield Said("stage-computed-otherwise", place, f"what the network {name} {what}", values)
+        yield from word_changes("stage-computed-otherwise", place, f"what the network {name} {what}", values)
     if old.path is not None and new.path is not None:
         first, second = ("inside" if _normalises(path) else "not inside" for path in (old.path, new.path))
-        yield Said("convention-changed", place, f"the normaliser of the network {name}", (first, second))
+        yield from word_changes("convention-changed", place, f"the normaliser of the network {name}", (first, second))
 
 
 def _normalises(path: Any) -> bool:
@@ -325,7 +329,7 @@ class _Use:
     stages: list[str] = field(default_factory=list)
 
 
-def _numbers(old: DeclaredView, new: DeclaredView) -> Iterator[Change | Numbers]:
+def _numbers(old: DeclaredView, new: DeclaredView) -> Iterator[Change]:
     """Yield the numbers of stages that both sides have; numbers that several stages take, once."""
     uses: dict[str, _Use] = {}
     for stage, table in new.tables.items():
@@ -337,7 +341,7 @@ def _numbers(old: DeclaredView, new: DeclaredView) -> Iterator[Change | Numbers]
                 found = _matched(old, new, stage, key)
                 uses.setdefault(found.pointer, found).stages.append(f"{stage}.{key}")
     for use in uses.values():
-        yield _compared(use)
+        yield from _compared(use)
 
 
 def _keys(view: DeclaredView, stage: str) -> set[str]:
@@ -375,15 +379,15 @@ def _word(view: DeclaredView, stage: str, key: str) -> str:
     return given if isinstance(given, str) else ""
 
 
-def _compared(use: _Use) -> Change | Numbers:
+def _compared(use: _Use) -> Iterator[Change]:
     where = f"{use.word} (at {', '.join(use.stages)})" if use.word else use.stages[0]
     if len({use.old.size, use.new.size} - {1}) > 1:
         said = f"{where} has {use.new.size} numbers, had {use.old.size}"
-        return change("constant-changed", use.pointer, use.old.size, use.new.size, said)
+        return iter([change("constant-changed", use.pointer, use.old.size, use.new.size, said)])
     old, new = np.broadcast_arrays(use.old, use.new)
 
     def say(found: Worst) -> tuple[str, str]:
         address = f" at {use.names[found.place]}" if old.size == len(use.names) > 1 else ""
         return use.pointer, from_to(where, found, address) + and_others(found, old.size)
 
-    return Numbers(old, new, np.abs(old - new), constant, say)
+    return number_changes(old, new, np.abs(old - new), constant, say)

@@ -24,42 +24,36 @@ class Worst:
     are_alike: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Numbers of one meaning on both sides, (N,) or (N, K), with an amount (N,) by which each moved.
+def number_changes(
+    old: FloatArray,
+    new: FloatArray,
+    amount: FloatArray,
+    kinds: Callable[[str], tuple[str, str, str]],
+    say: Callable[[Worst], tuple[str, str]],
+    *,
+    limit: float = 0.0,
+    groups: Sequence[str] = (),
+    rounded: NDArray[np.bool_] | None = None,
+) -> Iterator[Change]:
+    """Yield one change for each group of numbers that differ, by the worst: numbers of one meaning on both sides.
 
-    kinds: of what rounding explains in a group, of what moved by less than `limit`, of the rest. groups: one change for each.
-    say: the place and the sentence of a change. is_rounding: (N,); by default, what differs by one float32 step at most.
+    old, new: (N,) or (N, K), with an amount (N,) by which each moved. kinds: of what rounding explains in a group, of what moved
+    by less than `limit`, of the rest. groups: one change for each. say: the place and the sentence of a change. rounded: (N,); by
+    default, what differs by one float32 step at most.
     """
-
-    old: FloatArray
-    new: FloatArray
-    amount: FloatArray
-    kinds: Callable[[str], tuple[str, str, str]]
-    say: Callable[[Worst], tuple[str, str]]
-    limit: float = 0.0
-    groups: Sequence[str] = ()
-    is_rounding: NDArray[np.bool_] | None = None
-
-    def changes(self) -> Iterator[Change]:
-        """Yield one change for each group of numbers that differ."""
-        grade, amount = self._grades(), np.where(np.isnan(self.amount), np.inf, self.amount)
-        groups: dict[str, list[int]] = {}
-        for place in np.flatnonzero(grade).tolist():
-            groups.setdefault(self.groups[place] if self.groups else "", []).append(place)
-        for group, places in groups.items():
-            worst = max(places, key=lambda place: (grade[place], amount[place]))
-            are_alike = len(places) > 1 and bool(np.ptp(amount[places]) <= _ALIKE * amount[worst])
-            values = self.old[worst].tolist(), self.new[worst].tolist()
-            found = Worst(worst, float(amount[worst]), values, len(places), are_alike)
-            pointer, said = self.say(found)
-            yield change(self.kinds(group)[grade[worst] - 1], pointer, *values, said)
-
-    def _grades(self) -> NDArray[np.int64]:
-        a, b = self.old, self.new
-        rounded = is_rounding(a, b) if self.is_rounding is None else self.is_rounding
-        masks = [each.all(axis=tuple(range(1, a.ndim))) for each in ((a == b) | (np.isnan(a) & np.isnan(b)), rounded)]
-        return np.select([*masks, self.amount < self.limit], [SAME, ROUNDED, DRIFTED], default=MOVED).astype(np.int64)
+    masks = (old == new) | (np.isnan(old) & np.isnan(new)), is_rounding(old, new) if rounded is None else rounded
+    known = [each.all(axis=tuple(range(1, old.ndim))) for each in masks]
+    grade = np.select([*known, amount < limit], [SAME, ROUNDED, DRIFTED], default=MOVED).astype(np.int64)
+    amount = np.where(np.isnan(amount), np.inf, amount)
+    places_of: dict[str, list[int]] = {}
+    for place in np.flatnonzero(grade).tolist():
+        places_of.setdefault(groups[place] if groups else "", []).append(place)
+    for group, places in places_of.items():
+        worst = max(places, key=lambda place: (grade[place], amount[place]))
+        are_alike = len(places) > 1 and bool(np.ptp(amount[places]) <= _ALIKE * amount[worst])
+        values = old[worst].tolist(), new[worst].tolist()
+        pointer, message = say(Worst(worst, float(amount[worst]), values, len(places), are_alike))
+        yield change(kinds(group)[grade[worst] - 1], pointer, *values, message)
 
 
 def is_rounding(a: FloatArray, b: FloatArray) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rigpact.contract.compatibility.change import Change, change
@@ -10,6 +9,8 @@ from rigpact.contract.json_pointer import Token
 
 UNDECLARED = object()
 """What stands for a key that a version does not have."""
+DECLARED = ("declaration-added", "declaration-removed")
+"""A declaration that came or went and says what was meant before."""
 Both = tuple[Any, Any]
 """The old and the new value."""
 _SHOWN_CHARACTERS = 80
@@ -55,33 +56,27 @@ def differences(
         yield from differences(sides[0].get(key, UNDECLARED), sides[1].get(key, UNDECLARED), (*path, key), below)
 
 
-@dataclass(frozen=True)
-class Said:
-    """One thing that contracts say: what it is called, the kind of its change, what both sides wrote and what they mean by it.
+def word_changes(
+    kind: str,
+    pointer: str,
+    what: str,
+    written: Both,
+    meant: Both | None = None,
+    *,
+    shown: Both | None = None,
+    tail: str = "",
+    silent: tuple[str, str] = DECLARED,
+) -> Iterator[Change]:
+    """Yield what changed in one thing that contracts say: what it is called, what both sides wrote and what they mean by it.
 
-    Without `meant`, the words mean themselves. shown: what the sentence says, if it is not what was written.
+    Without `meant`, the words mean themselves. Where the meaning is the same, a declaration came or went (`silent`), or is
+    spelled otherwise. shown: what the sentence says, if it is not what was written.
     """
-
-    kind: str
-    pointer: str
-    what: str
-    written: Both
-    meant: Both | None = None
-    shown: Both | None = None
-    tail: str = ""
-    silent: tuple[str, str] = ("declaration-added", "declaration-removed")
-
-    def changes(self) -> Iterator[Change]:
-        """Yield the change, if there is one."""
-        if not same(*self.written) or (self.meant is not None and not same(*self.meant)):
-            said = f"{self.what}: {' → '.join(map(text_of, self.shown or self.written))}{self.tail}"
-            yield change(self._kind(), self.pointer, short_of(self.written[0]), short_of(self.written[1]), said)
-
-    def _kind(self) -> str:
-        """The kind if the meaning changed; else that a declaration came or went, or is spelled in another way."""
-        meant = self.written if self.meant is None else self.meant
-        if any(value is UNDECLARED for value in meant) or not same(*meant):
-            return self.kind
-        if UNDECLARED not in self.written:
-            return "spelled-differently"
-        return self.silent[0 if self.written[0] is UNDECLARED else 1]
+    meaning = written if meant is None else meant
+    if same(*written) and same(*meaning):
+        return
+    if not any(value is UNDECLARED for value in meaning) and same(*meaning):
+        is_silent = any(value is UNDECLARED for value in written)
+        kind = silent[0 if written[0] is UNDECLARED else 1] if is_silent else "spelled-differently"
+    message = f"{what}: {' → '.join(map(text_of, shown or written))}{tail}"
+    yield change(kind, pointer, short_of(written[0]), short_of(written[1]), message)

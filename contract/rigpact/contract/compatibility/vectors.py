@@ -1,7 +1,6 @@
 """Named parts of a vector in two versions, slices or fields: added, removed, moved, resized, renamed, meant otherwise."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.layout import Slice
@@ -9,78 +8,71 @@ from rigpact.contract.systems.layout import Field
 
 MEANINGS = ("kind", "unit", "space")
 
-
 Part = Slice | Field
 Parts = Iterable[Part]
+Pointer = Callable[[str], str]
 
 
-@dataclass(frozen=True)
-class Vector:
-    """One vector on both sides; names of parts do not repeat.
+def part_changes(
+    noun: str,
+    name: str,
+    pointer: Pointer,
+    parts: tuple[Parts, Parts],
+    also: Iterable[Change] = (),
+    otherwise: Change | None = None,
+) -> Iterator[Change]:
+    """Yield what changed in the parts of one vector, matched by their names and places; names of parts do not repeat.
 
     noun: how kinds of change call a part. pointer: of a part's name. also: what else changed in it. otherwise: the change if
     its text differs and nothing else does.
     """
+    found = [*_places(noun, pointer, *parts), *_meanings(name, pointer, *parts), *also]
+    yield from found
+    if not found and otherwise is not None:
+        yield otherwise
 
-    noun: str
-    name: str
-    pointer: Callable[[str], str]
-    old: Parts
-    new: Parts
-    also: tuple[Change, ...] = ()
-    otherwise: Change | None = None
 
-    def changes(self) -> Iterator[Change]:
-        """Yield what changed in the parts, matched by their names and places."""
-        found = [*self._places(), *self._meanings(), *self.also]
-        yield from found
-        if not found and self.otherwise is not None:
-            yield self.otherwise
+def _places(noun: str, pointer: Pointer, first: Parts, second: Parts) -> Iterator[Change]:
+    renames = renamed_parts(first, second)
+    old, new = {each.name: each for each in first}, {each.name: each for each in second}
+    for name, each in old.items():
+        if name in renames:
+            other = renames[name]
+            yield change(f"{noun}-renamed", pointer(other), name, other, f"{name} is called {other}")
+        elif name not in new:
+            yield change(f"{noun}-removed", pointer(name), _place(each), None, f"{name} {_range(each)} is gone")
+        else:
+            yield from _moved(noun, pointer, each, new[name])
+    for name, each in new.items():
+        if name not in old and name not in renames.values():
+            yield change(f"{noun}-added", pointer(name), None, _place(each), f"{name} {_range(each)} is new")
 
-    def _places(self) -> Iterator[Change]:
-        renames = renamed_parts(self.old, self.new)
-        old, new = {each.name: each for each in self.old}, {each.name: each for each in self.new}
-        for name, each in old.items():
-            if name in renames:
-                other = renames[name]
-                yield change(f"{self.noun}-renamed", self.pointer(other), name, other, f"{name} is called {other}")
-            elif name not in new:
-                said = f"{name} {_range(each)} is gone"
-                yield change(f"{self.noun}-removed", self.pointer(name), _place(each), None, said)
-            else:
-                yield from self._moved(each, new[name])
-        for name, each in new.items():
-            if name not in old and name not in renames.values():
-                said = f"{name} {_range(each)} is new"
-                yield change(f"{self.noun}-added", self.pointer(name), None, _place(each), said)
 
-    def _moved(self, first: Part, second: Part) -> Iterator[Change]:
-        values = self.pointer(first.name), _place(first), _place(second)
-        if first.size != second.size:
-            message = f"{first.name} holds {second.size} numbers, held {first.size}"
-            yield change(f"{self.noun}-resized", *values, message)
-        if first.start != second.start:
-            message = f"{first.name} starts at {second.start}, started at {first.start}"
-            yield change(f"{self.noun}-moved", *values, message)
+def _moved(noun: str, pointer: Pointer, first: Part, second: Part) -> Iterator[Change]:
+    values = pointer(first.name), _place(first), _place(second)
+    if first.size != second.size:
+        yield change(f"{noun}-resized", *values, f"{first.name} holds {second.size} numbers, held {first.size}")
+    if first.start != second.start:
+        yield change(f"{noun}-moved", *values, f"{first.name} starts at {second.start}, started at {first.start}")
 
-    def _meanings(self) -> Iterator[Change]:
-        renames = renamed_parts(self.old, self.new)
-        new = {each.name: each for each in self.new}
-        for each in self.old:
-            other = new.get(renames.get(each.name, each.name))
-            if isinstance(each, Field) and isinstance(other, Field):
-                yield from self._meant(each, other)
 
-    def _meant(self, old: Field, new: Field) -> Iterator[Change]:
-        pointer, what = self.pointer(new.name), f"{self.name}.{new.name}"
-        for meaning in MEANINGS:
-            first, second = str(getattr(old, meaning)), str(getattr(new, meaning))
-            if first != second:
-                said = f"{what}: {first or 'none'} → {second or 'none'}"
-                yield change(f"field-{meaning}-changed", f"{pointer}/{meaning}", first, second, said)
-        ranges = [old.low, old.high], [new.low, new.high]
-        if ranges[0] != ranges[1]:
-            yield change("field-range-changed", pointer, *ranges, f"{what}: {ranges[0]} → {ranges[1]}")
+def _meanings(name: str, pointer: Pointer, first: Parts, second: Parts) -> Iterator[Change]:
+    renames, new = renamed_parts(first, second), {each.name: each for each in second}
+    for each in first:
+        other = new.get(renames.get(each.name, each.name))
+        if isinstance(each, Field) and isinstance(other, Field):
+            yield from _meant(pointer(other.name), f"{name}.{other.name}", each, other)
+
+
+def _meant(pointer: str, what: str, old: Field, new: Field) -> Iterator[Change]:
+    for meaning in MEANINGS:
+        first, second = str(getattr(old, meaning)), str(getattr(new, meaning))
+        if first != second:
+            message = f"{what}: {first or 'none'} → {second or 'none'}"
+            yield change(f"field-{meaning}-changed", f"{pointer}/{meaning}", first, second, message)
+    ranges = [old.low, old.high], [new.low, new.high]
+    if ranges[0] != ranges[1]:
+        yield change("field-range-changed", pointer, *ranges, f"{what}: {ranges[0]} → {ranges[1]}")
 
 
 def renamed_parts(first: Parts, second: Parts) -> dict[str, str]:
