@@ -14,18 +14,7 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of, table_called
-from rigpact.reports.importing.stacks.robot import (
-    COMMANDS,
-    PER_JOINT,
-    TRACKING,
-    WIDTHS,
-    Action,
-    Gains,
-    Group,
-    Robot,
-    Sensors,
-    Term,
-)
+from rigpact.reports.importing.stacks.robot import COMMANDS, TRACKING, Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
@@ -74,6 +63,8 @@ _NOT_MADE = {
 _PHASE = "gait_phase"
 """unitree_rl_lab's term: sine and cosine of the time since the start of the episode, in periods."""
 _CALLED = {"generated_commands": "command", _PHASE: "phase_sin_cos"}
+_THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
+_PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
 
 
 def to_draft(root: Node, request: ImportRequest) -> Draft:
@@ -98,7 +89,7 @@ def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model |
     robot = _scene_robot(root)
     pose = _by_pattern(robot.get("init_state").get("joint_pos"), joints, 0.0)
     action = _action(root, joints, pose)
-    widths = {**dict.fromkeys(COMMANDS, 3), **WIDTHS, "last_action": len(action.names), **_of_bodies(root)}
+    widths = {**dict.fromkeys(_THREE, 3), "last_action": len(action.names), _PHASE: 2, **_of_bodies(root)}
     group, gains = _group(_policy_group(root), joints, widths, model), _gains(robot, joints)
     made = Robot(draft, _SENSORS, joints, [group], action, default_pose=pose, gains=gains, model=file)
     return robot_to_draft(made)
@@ -196,7 +187,7 @@ def _term(key: str, node: Node, joints: Sequence[str], widths: Mapping[str, int]
     function = re.split(r"[:.]", str(node.get("func").value or key))[-1]
     if function in ("<lambda>", "%3Clambda%3E"):
         function = key
-    chosen = _chosen_joints(node, joints) if function in PER_JOINT else None
+    chosen = _chosen_joints(node, joints) if function in _PER_JOINT else None
     width = widths.get(function) if chosen is None else len(chosen)
     period = node.get("params").need("period", "the seconds of a gait").number() if function == _PHASE else None
     if not node.get("shape").is_nothing:

@@ -14,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.stacks.deploy_yaml import table_called
-from rigpact.reports.importing.stacks.robot import WIDTHS, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Node, input_width
 
@@ -27,6 +27,7 @@ _JOINTS = ("commands", "joint_pos_rel", "joint_vel_rel", "last_action")
 _BASE = (*_BODY, *_JOINTS)
 _PHASED = (*_BASE[1:], "phase_sin_cos")
 _HUMANOID = ("phase_sin_cos", *_JOINTS, "base_ang_vel", "base_euler_xyz")
+_WIDTHS = {**dict.fromkeys((*_BODY, "commands", "base_euler_xyz"), 3), "phase_sin_cos": 2}
 _PHASE = "0.8 s and the first step are those of the code of Unitree's classes: the configuration has neither"
 _SECONDS = 0.8
 
@@ -124,7 +125,7 @@ _SCALES = {
 
 def _term(root: Node, name: str, count: int, history: int, scales: Node) -> Term:
     place = f"{root.path}#/env/num_observations"
-    width = _heights(root) if name == "heights" else WIDTHS.get(name, count)
+    width = _heights(root) if name == "heights" else _WIDTHS.get(name, count)
     scale: Any = None
     if name == "commands":
         linear, turning = (scales.need(key, "a scale").number() for key in ("lin_vel", "ang_vel"))
@@ -227,5 +228,5 @@ def _deploy_term(root: Node, name: str, count: int) -> Term:
         scale = root.need(keys[name], f"the scale of {name}").number()
     function = "stick_command" if name == "commands" and not root.get("max_cmd").is_nothing else name
     notes, period = ((_PHASE,), _SECONDS) if name == "phase_sin_cos" else ((), None)
-    place, width = f"{root.path}#/num_obs", WIDTHS.get(name, count)
+    place, width = f"{root.path}#/num_obs", _WIDTHS.get(name, count)
     return Term(name, function, place, width, scale=scale, notes=notes, period=period)

@@ -14,7 +14,7 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.reports.importing.draft import Draft, lower_word, word
-from rigpact.reports.importing.stacks.robot import WIDTHS, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
 
@@ -26,6 +26,7 @@ _TERMS: Mapping[str, tuple[str, str | None]] = {
     "actions": ("last_action", None), "whole_body_tracking/motion_command": ("motion_command", None),
     "whole_body_tracking/motion_anchor_ori_b": ("motion_anchor_ori_b", None),
 }  # fmt: skip
+_WIDTHS = {"motion_anchor_ori_b": 6, "RoboMimic_Deploy/phase": 1}
 
 
 def only_table(root: Any) -> Mapping[str, Any]:
@@ -100,8 +101,9 @@ def _group(root: Node, policy: tuple[str, ...], wheels: list[int], model: Model 
 def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], length: int) -> Term:
     said = node.word()
     function, key = _TERMS.get(said, (said, None))
+    three = ("base_lin_vel", "base_ang_vel", "projected_gravity", "commands")
     of_joints = {"motion_command": 2}.get(function, 1) * len(policy) if said in _TERMS else None
-    width = {**WIDTHS, "RoboMimic_Deploy/phase": 1}.get(function, of_joints)
+    width = 3 if function in three else _WIDTHS.get(function, of_joints)
     scale = None if key is None else root.need(key, f"the scale of {said}").one_or_each(width or 1, "number")
     notes: tuple[str, ...] = ()
     if function == "joint_pos_rel" and wheels:

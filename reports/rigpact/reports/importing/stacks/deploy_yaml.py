@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rigpact.reports.importing.draft import Draft, word
-from rigpact.reports.importing.stacks.robot import PER_JOINT, WIDTHS, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import ImportRequest, Model, Node
 
@@ -74,6 +74,8 @@ _SENSORS = Sensors(
 )
 _FLAGS = ("use_gym_history", "scale_first")
 _AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
+_PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel", "last_action")
+_THREE = ("base_ang_vel", "projected_gravity", "velocity_commands", "keyboard_velocity_commands", "base_lin_vel")
 
 
 def to_draft(root: Node, request: ImportRequest) -> Draft:
@@ -227,12 +229,12 @@ def _group(name: str, group: Node, policy: Sequence[str], width: int | None) -> 
 
 
 def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
-    width = len(policy) if name in (*PER_JOINT, "last_action") else WIDTHS.get(name)
+    width = len(policy) if name in _PER_JOINT else 3 if name in _THREE else None
     scale = entry.get("scale")
     if isinstance(scale.value, list):
         count = len(scale.elements())
-        if count != WIDTHS.get(name, count):
-            raise scale.wrong(f"{width}, as the term has", found=f"{count} numbers")
+        if name in _THREE and count != 3:
+            raise scale.wrong("3, as the term has", found=f"{count} numbers")
         width = count
     clip, own = clip_of(entry.get("clip"), width or 1), word(name, "term")
     factor = None if width is None else scale.one_or_each(width, "number")
@@ -241,7 +243,7 @@ def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
     if name != "gait_phase":
         return made
     period = entry.get("params").need("period", "the seconds of a gait").number()
-    return replace(made, function="phase_sin_cos", period=period, first=2, notes=(_TWO_STEPS,))
+    return replace(made, function="phase_sin_cos", width=2, period=period, first=2, notes=(_TWO_STEPS,))
 
 
 _TWO_STEPS = "the runtime advances the phase at its start, at a reset and at each step: the first call sees two steps"

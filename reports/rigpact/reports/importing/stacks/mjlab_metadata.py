@@ -6,23 +6,13 @@ It has names, gains, default pose, scales and history; no widths, no rate, no of
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
-from rigpact.reports.importing.stacks.robot import (
-    PER_JOINT,
-    TRACKING,
-    WIDTHS,
-    Action,
-    Gains,
-    Group,
-    Robot,
-    Sensors,
-    Term,
-)
+from rigpact.reports.importing.stacks.robot import TRACKING, Action, Gains, Group, Robot, Sensors, Term
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
 from rigpact.reports.importing.values import Model, Node, input_width
 
@@ -30,11 +20,12 @@ REQUIRED = ("joint_names", "observation_names")
 _CLIPS = ("observation_terms_clip", "observation_term_clip")
 _SENSORS = Sensors(turn_space="the robot's own frame")
 _KEPT = "mjlab keeps them (term by term, oldest first, filled with the first value)"
-_FUNCTIONS = {
-    "joint_pos": "joint_pos_rel", "joint_vel": "joint_vel_rel", "actions": "last_action", "body_pos": "robot_body_pos_b",
-    "body_ori": "robot_body_ori_b",
+_FUNCTIONS: Mapping[str, tuple[str, int | None]] = {
+    "base_ang_vel": ("base_ang_vel", 3), "base_lin_vel": ("base_lin_vel", 3), "projected_gravity": ("projected_gravity", 3),
+    "joint_pos": ("joint_pos_rel", None), "joint_vel": ("joint_vel_rel", None), "actions": ("last_action", None),
+    "command": ("command", None), "body_pos": ("robot_body_pos_b", None), "body_ori": ("robot_body_ori_b", None),
 }  # fmt: skip
-"""The names that mjlab's tasks give their terms -> what they compute, where that differs; joint_pos is relative to the pose."""
+"""The names that mjlab's tasks give their terms -> what they compute, and their width; joint_pos is relative to the pose."""
 
 
 def to_draft(model: Model, file: Entry, hint: str) -> Draft:
@@ -83,11 +74,13 @@ def _terms(model: Model, joints: tuple[str, ...]) -> tuple[Term, ...]:
     clips = _ranges(model, names)
     terms = []
     for place, name in enumerate(names):
-        function = _FUNCTIONS.get(name, name)
+        function, width = _FUNCTIONS.get(name, (name, None))
         if function == "command" and TRACKING.keys() & set(names):
             function = "motion_command"
-        of_joints = dict.fromkeys(PER_JOINT, len(joints)) | {"motion_command": 2 * len(joints)}
-        width = {**WIDTHS, **of_joints, "last_action": model.output_width}.get(function)
+        if function in ("joint_pos_rel", "joint_vel_rel"):
+            width = len(joints)
+        elif function == "last_action":
+            width = model.output_width
         clip, scale = clips[place] if clips else None, scales[place] if scales else None
         where, history = f"{model.path}#/observation_names/{place}", max(1, histories[place])
         terms.append(Term(word(name, "term"), function, where, width, clip=clip, scale=scale, history=history))

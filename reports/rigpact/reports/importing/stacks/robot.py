@@ -276,20 +276,20 @@ _SIX: Steps = [
     ("compose", {"product": "inverse_of_first"}),
     ("convert", {"to": "rot6d", "writes": "interleaved"}),
 ]
-TRACKING: Mapping[str, tuple[Sequence[str], Steps]] = {
-    "motion_command": (("motion_joint_pos", "motion_joint_vel"), [("concatenate", {})]),
-    "motion_anchor_pos_b": (("motion_anchor_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),
-    "motion_anchor_ori_b": (("robot_anchor_quat", "motion_anchor_quat"), _SIX),
-    "robot_body_pos_b": (("robot_body_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),
-    "robot_body_ori_b": (("robot_anchor_quat", "robot_body_quat"), _SIX),
+TRACKING: Mapping[str, tuple[int | None, Sequence[str], Steps]] = {
+    "motion_command": (None, ("motion_joint_pos", "motion_joint_vel"), [("concatenate", {})]),
+    "motion_anchor_pos_b": (3, ("motion_anchor_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),
+    "motion_anchor_ori_b": (6, ("robot_anchor_quat", "motion_anchor_quat"), _SIX),
+    "robot_body_pos_b": (None, ("robot_body_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),
+    "robot_body_ori_b": (None, ("robot_anchor_quat", "robot_body_quat"), _SIX),
 }
-"""Terms of a policy that tracks a motion (whole_body_tracking, mjlab, their runtimes): vectors, and what is made of them."""
-OF_MOTION = tuple(dict.fromkeys(name for vectors, _ in TRACKING.values() for name in vectors))
+"""Terms of a policy that tracks a motion (whole_body_tracking, mjlab, their runtimes): width, vectors, what is made of them."""
+OF_MOTION = tuple(dict.fromkeys(name for _, vectors, _ in TRACKING.values() for name in vectors))
 _WAIST = ("waist_yaw", "waist_roll", "waist_pitch")
 
 
 def _tracking(robot: Robot, term: Term, steps: Steps) -> str:
-    vectors, own = TRACKING[term.function]
+    _, vectors, own = TRACKING[term.function]
     if "body" in term.function and term.width is None:
         return _unknown(robot, term, steps)
     bodies = (term.width or 0) // (6 if "ori" in term.function else 3)
@@ -351,13 +351,6 @@ def _unknown(robot: Robot, term: Term, steps: Steps, missing: str = "") -> str:
 
 
 COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
-PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
-WIDTHS: Mapping[str, int] = {
-    **dict.fromkeys(("base_ang_vel", "base_lin_vel", "projected_gravity", "base_euler_xyz", "motion_anchor_pos_b"), 3),
-    **dict.fromkeys(("velocity_commands", "keyboard_velocity_commands", "commands"), 3),
-    "phase_sin_cos": 2, "gait_phase": 2, "motion_anchor_ori_b": 6,
-}  # fmt: skip
-"""Numbers of terms that have as many for every robot."""
 _FUNCTIONS: Mapping[str, Callable[[Robot, Term, Steps], str]] = {
     "base_ang_vel": _measured, "base_lin_vel": _measured, "projected_gravity": _gravity,
     "joint_pos_rel": _joints, "joint_pos": _joints, "joint_vel_rel": _joints, "joint_vel": _joints,

@@ -7,6 +7,7 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry
 from rigpact.reports.importing.stacks.robot import (
+    TRACKING,
     Action,
     Gains,
     Group,
@@ -38,6 +39,7 @@ def as_wide(terms: Sequence[Term], width: int | None, place: str) -> tuple[Term,
 
     UnusableInput where they are wider or narrower: two files of different runs.
     """
+    terms = [replace(term, width=TRACKING.get(term.function, (None,))[0] or term.width) for term in terms]
     left = 0 if width is None else width - sum((term.width or 0) * term.history for term in terms)
     unknown = [term for term in terms if term.width is None]
     if left and not unknown:
