@@ -8,7 +8,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -29,7 +29,6 @@ from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.mutants.documents import BUNDLE, COMPANION
 from rigpact.reference_runtime.recordings.opened import open_file, write_trace
-from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.catalogue import PARTS
@@ -199,14 +198,14 @@ class Trials:
     def plants(self) -> tuple[Plant, ...]:
         """The defects."""
         with contextlib.chdir(self.sound):
-            every = plants(self.configuration.gate or GateSettings())
+            every = plants(self._settings)
             return tuple(plant for plant in every if not self.kinds or plant.kind in self.kinds)
 
     @cached_property
     def known(self) -> dict[str, Marks]:
         """What each part says about the sound files."""
         with contextlib.chdir(self.sound), documents_remembered(self._remembered):
-            return {part: _marks(_report(self.configuration, (part,), self.today)) for part in FILE_PARTS}
+            return {part: self._marks(part, None) for part in FILE_PARTS}
 
     @cached_property
     def _remembered(self) -> dict[str, Document]:
@@ -218,18 +217,61 @@ class Trials:
         try:
             with inputs_may_be_replaced(), documents_remembered(self._remembered), contextlib.chdir(self._copy):
                 plant.make()
-                project = self._around_traces if READERS[plant.kind] == TRACE_PARTS else None
-                return _noticed(plant, self.configuration, known, self.today, self.sound, project)
+                return self._noticed(plant, known)
         except NotApplicable as reason:
             return Planted(plant.kind, plant.name, not_applicable=str(reason))
         finally:
             if plant.path is not None:
                 copy_file(self.sound / plant.path, self._copy / plant.path)
 
+    def _noticed(self, plant: Plant, known: Mapping[str, Marks]) -> Planted:
+        project = self._around_traces if READERS[plant.kind] == TRACE_PARTS else None
+        warned = None
+        for part in READERS[plant.kind]:
+            try:
+                new = self._marks(part, project) - known[part]
+            except UnusableInput:
+                return Planted(plant.kind, plant.name, DOES_NOT_RUN)
+            if any(mark != Severity.WARNING.value for _, mark in new):
+                return Planted(plant.kind, plant.name, part)
+            warned = warned or (part if new else None)
+        if warned is None and plant.kind in (BUNDLE, COMPANION) and self._loads_the_same():
+            return Planted(plant.kind, plant.name, not_applicable="what the engine loads stays as it was, to the bit")
+        return Planted(plant.kind, plant.name, warned, is_warning=warned is not None)
+
+    def _loads_the_same(self) -> bool:
+        """Whether the contract in the working directory means what the sound one does."""
+
+        def meant() -> tuple[str, dict[str, Any]]:
+            contract = Project(self._settings).contract
+            return contract.meaning.sha256 if contract.meaning else contract.sha256, dict(contract.conventions)
+
+        changed = meant()
+        with contextlib.chdir(self.sound):
+            return changed == meant()
+
+    def _marks(self, part: str, project: Project | None) -> Marks:
+        """Its verdict unless it passes, every error and warning by fingerprint. project: what was read already."""
+        project = project or Project(self._settings, verdict_only=True)
+        measured = tuple(each.answered() for each in PARTS[part].ask(project) if isinstance(each, Question))
+        report = judge_gate(GateMeasurement(project.system.name, measured, {}, {}), self.configuration, self.today)
+        marks = {(part.name, "verdict") for part in report.parts if part.verdict != "pass"}
+        for finding in (each for part in report.parts for each in part.report.findings):
+            severity = finding.rule.severity
+            if severity is Severity.WARNING and report.strict:
+                severity = Severity.ERROR
+            if severity in (Severity.ERROR, Severity.WARNING):
+                marks.add((finding.fingerprint, severity.value))
+        return frozenset(marks)
+
+    @property
+    def _settings(self) -> GateSettings:
+        return self.configuration.gate or GateSettings()
+
     @cached_property
     def _around_traces(self) -> Project | None:
         """The project of a defect in an engine's trace, of which all else is read once; None where a trace drives itself."""
-        settings = self.configuration.gate or GateSettings()
+        settings = self._settings
         read = {*settings.clips, *(run.clip for run in settings.traces)}
         is_apart = read.isdisjoint({None, *(run.file for run in settings.traces)})
         return Project(settings, verdict_only=True) if is_apart else None
@@ -272,64 +314,6 @@ def _ready() -> None:
 
 def _outcome(number: int, known: Mapping[str, Marks]) -> Planted:
     return _own_trials[0].outcome(number, known)
-
-
-def _noticed(
-    plant: Plant,
-    configuration: Configuration,
-    known: Mapping[str, Marks],
-    today: date,
-    sound: Path,
-    project: Project | None,
-) -> Planted:
-    """project: what was read of the files that the defect is not in."""
-    warned = None
-    for part in READERS[plant.kind]:
-        try:
-            new = _marks(_report(configuration, (part,), today, project)) - known[part]
-        except UnusableInput:
-            return Planted(plant.kind, plant.name, DOES_NOT_RUN)
-        if any(mark != Severity.WARNING.value for _, mark in new):
-            return Planted(plant.kind, plant.name, part)
-        warned = warned or (part if new else None)
-    if warned is None and plant.kind in (BUNDLE, COMPANION) and _loads_the_same(configuration, sound):
-        return Planted(plant.kind, plant.name, not_applicable="what the engine loads stays as it was, to the bit")
-    return Planted(plant.kind, plant.name, warned, is_warning=warned is not None)
-
-
-def _loads_the_same(configuration: Configuration, sound: Path) -> bool:
-    """Whether the contract in the working directory means what the sound one does."""
-
-    def meant() -> tuple[str, dict[str, Any]]:
-        contract = Project(configuration.gate or GateSettings()).contract
-        return contract.meaning.sha256 if contract.meaning else contract.sha256, dict(contract.conventions)
-
-    changed = meant()
-    with contextlib.chdir(sound):
-        return changed == meant()
-
-
-def _report(
-    configuration: Configuration, parts: Iterable[str], today: date, project: Project | None = None
-) -> GateReport:
-    """The answer of some parts; only the verdict is computed."""
-    project = project or Project(configuration.gate or GateSettings(), verdict_only=True)
-    asked = (PARTS[part].ask(project) for part in parts)
-    measured = tuple(each.answered() for questions in asked for each in questions if isinstance(each, Question))
-    return judge_gate(GateMeasurement(project.system.name, measured, {}, {}), configuration, today)
-
-
-def _marks(report: GateReport) -> Marks:
-    """Marks of the failures: every error, every part that does not pass, and every warning, by fingerprint."""
-    marks = {(part.name, "verdict") for part in report.parts if part.verdict != "pass"}
-    for part in report.parts:
-        for finding in part.report.findings:
-            severity = finding.rule.severity
-            if severity is Severity.ERROR or (severity is Severity.WARNING and report.strict):
-                marks.add((finding.fingerprint, Severity.ERROR.value))
-            elif severity is Severity.WARNING:
-                marks.add((finding.fingerprint, Severity.WARNING.value))
-    return frozenset(marks)
 
 
 def print_selftest(found: Selftest, console: Console) -> None:
