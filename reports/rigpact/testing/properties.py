@@ -184,6 +184,6 @@ POSE_PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
 }
 """The properties of a published pose, by name."""
 PROPERTIES: dict[str, Callable[[UserFiles, Callable[..., None]], None]] = {
-    "the network stays finite": the_network_stays_finite,
+    "the network stays finite": the_network_stays_finite
 }
 """The properties of any system, by name."""

@@ -122,10 +122,7 @@ def bundles(draw: st.DrawFn, *, max_bones: int = 4, history: int | None = None) 
         sizes["Contacts"] = 2
     state = _layout({name: sizes[name] for name in draw(st.permutations(list(sizes)))})
     output = _layout({"BoneRotations6D": 6 * bones})
-    spec = {
-        "columns": list(draw(st.sampled_from([value.upper() for value in COLUMN_PAIRS]))),
-        "order": "columns",
-    }
+    spec = {"columns": list(draw(st.sampled_from([value.upper() for value in COLUMN_PAIRS]))), "order": "columns"}
     return {
         "fps": draw(st.sampled_from(RATES_HZ)),
         **_statistics(draw, "X", sum(sizes.values())), **_statistics(draw, "Y", 6 * bones),

@@ -103,10 +103,7 @@ ReportFiles = Annotated[
 ]
 HtmlFile = Annotated[Path | None, option("--html", "FILE", "Write the HTML page.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Let warnings fail the command too.")]
-Resolution = Annotated[
-    str | None,
-    option("--resolution", "WORDS", "How finely numbers are written: float16, …"),
-]
+Resolution = Annotated[str | None, option("--resolution", "WORDS", "How finely numbers are written: float16, …")]
 COMPANION = option("--companion", "FILE", "File with the auxiliary-input statistics.")
 Companion = Annotated[Path | None, COMPANION]
 Settings = Annotated[

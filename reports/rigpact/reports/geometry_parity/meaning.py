@@ -151,11 +151,7 @@ def _says_degrees(function: UserFunction) -> bool:
 
 
 def _try(
-    place: str,
-    candidate: UserFunction,
-    arrays: tuple[FloatArray, ...],
-    conventions: Conventions,
-    errors: list[str],
+    place: str, candidate: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions, errors: list[str]
 ) -> Known | None:
     for dtype in WORKING_TYPES:
         inputs = tuple(array.astype(dtype) for array in arrays)

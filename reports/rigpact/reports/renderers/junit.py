@@ -15,12 +15,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.renderers.places import places_of
-from rigpact.reports.renderers.wording import (
-    is_failing,
-    part_text,
-    unanswered,
-    unjudged_text,
-)
+from rigpact.reports.renderers.wording import is_failing, part_text, unanswered, unjudged_text
 from rigpact.reports.terminal import FINDINGS_SHOWN, account_text, plain
 
 # Split a part of the gate into cases for a test view: passed, failed, waived or not judged.

@@ -121,12 +121,7 @@ def is_recording(path: Path) -> bool:
 
 
 def convert_recording(
-    path: Path,
-    out: Path,
-    files: ContractFiles,
-    *,
-    unnamed: Sequence[str] = (),
-    says: Mapping[str, Any] | None = None,
+    path: Path, out: Path, files: ContractFiles, *, unnamed: Sequence[str] = (), says: Mapping[str, Any] | None = None
 ) -> tuple[Trace, list[str]]:
     """Read a recording and write it in the format that the name of the other file says; what was written, and notes.
 

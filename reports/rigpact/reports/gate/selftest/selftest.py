@@ -33,14 +33,7 @@ from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts.catalogue import PARTS
 from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.selftest.plants import (
-    FILE_PARTS,
-    READERS,
-    TRACE_PARTS,
-    NotApplicable,
-    Plant,
-    plants,
-)
+from rigpact.reports.gate.selftest.plants import FILE_PARTS, READERS, TRACE_PARTS, NotApplicable, Plant, plants
 from rigpact.reports.processes import other_processes, process_pool
 from rigpact.reports.terminal import counted, plain, sum_up, table
 
