@@ -35,7 +35,7 @@ ENTER_PLANAR_CM_S, LEAVE_PLANAR_CM_S = 12.0, 18.0
 MINIMUM_DURATION_S = 0.05
 MINIMUM_FRAME_TIME_S = 1e-3
 FOOT_REACH_CM = 40.0
-DEFAULT_CAPSULE_RADIUS_CM = 34.0
+CAPSULE_RADIUS_CM = 34.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class FootContact:
 class FootSample:
     """A foot relative to the floor, in centimetres and centimetres per second.
 
-    `reachable` is False without a walkable floor, or if the foot is farther than capsule radius + 40 cm in the plane.
+    `reachable` is False if the foot is farther than capsule radius + 40 cm in the plane.
     """
 
     distance_cm: float
@@ -61,26 +61,19 @@ class FootSample:
 
 
 def foot_sample(
-    position_cm: FloatArray,
-    previous_cm: FloatArray | None,
-    frame_time_s: float,
-    *,
-    actor_cm: FloatArray,
-    floor_height_cm: float | None = 0.0,
-    capsule_radius_cm: float = DEFAULT_CAPSULE_RADIUS_CM,
+    position_cm: FloatArray, previous_cm: FloatArray | None, frame_time_s: float, actor_cm: FloatArray
 ) -> FootSample:
-    """Measure one foot over a horizontal floor; positions are (3,) in world centimetres, z up.
+    """Measure one foot over the floor; positions are (3,) in world centimetres, z up.
 
     The sole is 2 cm below the bone. On the first frame there is no previous position and both speeds are zero.
     """
     motion = np.zeros_like(position_cm) if previous_cm is None else position_cm - previous_cm
     frame_time_s = max(MINIMUM_FRAME_TIME_S, frame_time_s)
-    reach = float(np.hypot(*(position_cm - actor_cm)[:2]))
     return FootSample(
-        distance_cm=float(position_cm[2]) - SOLE_OFFSET_CM - (floor_height_cm or 0.0),
+        distance_cm=float(position_cm[2]) - SOLE_OFFSET_CM,
         vertical_cm_s=abs(float(motion[2])) / frame_time_s,
         planar_cm_s=float(np.hypot(*motion[:2])) / frame_time_s,
-        reachable=floor_height_cm is not None and reach <= capsule_radius_cm + FOOT_REACH_CM,
+        reachable=float(np.hypot(*(position_cm - actor_cm)[:2])) <= CAPSULE_RADIUS_CM + FOOT_REACH_CM,
     )
 
 
@@ -190,7 +183,7 @@ class FloorContacts:
         """Flags (2,) as 0 or 1 after one frame with the feet at (2, 3) cm."""
         for side in range(2):
             before = None if self._before is None else self._before[side]
-            sample = foot_sample(feet_cm[side], before, self._frame_time_s, actor_cm=actor_cm)
+            sample = foot_sample(feet_cm[side], before, self._frame_time_s, actor_cm)
             self._feet[side] = updated_contact(self._feet[side], sample, self._frame_time_s)
         self._before = feet_cm
         return np.array([foot.touching for foot in self._feet], np.float64)

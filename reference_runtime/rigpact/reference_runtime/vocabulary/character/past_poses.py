@@ -103,11 +103,6 @@ class PoseHistory:
         """Whether a pose of the run, or of the clip, stands for those before the first; else a constant."""
         return self.start in ("seed_pose", "first_target")
 
-    @property
-    def reach(self) -> int:
-        """Number of poses that the history covers, including the current pose."""
-        return 1 - int(self.offsets.min())
-
     def padding(self, first_pose: FloatArray) -> FloatArray:
         """What stands in the history before the run's own poses; first_pose (..., 6·B) is that of frame `first`."""
         identity = self._codec.identity(first_pose.shape[-1] // 6, np.float32)
