@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract.documents import read_document
 from rigpact.reports.checking.check import CheckRequest, check_files
 
+from ..models import floats, saved
 from .samples_of_files import sample
 
 SMALL = sample("two_joints.toml")
@@ -152,22 +151,15 @@ class Network:
     def write(self, path: Path) -> Path:
         """Write the file."""
         weights = {"layer": np.full((WIDTH, JOINTS), 0.01), "bias": np.full(JOINTS, 0.02)}
-        nodes, last = [], "obs"
+        nodes, last = "", "obs"
         for place, (operator, numbers) in enumerate([*self.before, ("", 0.0), *self.behind]):
             out = f"value_{place}"
-            inputs = [last, "layer", "bias"] if not operator else [last, f"number_{place}"]
-            nodes.append(helper.make_node(operator or "Gemm", inputs, [out]))
+            nodes += f"{out} = {operator or 'Gemm'}({last}, {f'number_{place}' if operator else 'layer, bias'}) "
             weights |= {f"number_{place}": np.array(numbers)} if operator else {}
             last = out
-        nodes.append(helper.make_node("Identity", [last], ["actions"]))
-        tensors = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
-        ends = [("obs", WIDTH), ("actions", JOINTS)]
-        inputs, outputs = ([helper.make_tensor_value_info(n, TensorProto.FLOAT, ["B", w])] for n, w in ends)
-        graph = helper.make_graph(nodes, "policy", inputs, outputs, tensors)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        helper.set_model_props(model, self.metadata)
-        onnx.save(model, path)
-        return path
+        graph = f"({floats('obs', WIDTH)}) => ({floats('actions', JOINTS)}) {{ {nodes} actions = Identity({last}) }}"
+        numbers = {name: value.astype(np.float32) for name, value in weights.items()}
+        return saved(path, graph, opset=17, said=self.metadata, **numbers)
 
 
 def said(**changes: str) -> Network:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import yaml
-from onnx import TensorProto, helper, numpy_helper, save
+from onnx import numpy_helper
 
+from ..models import floats, saved
 from .samples_of_files import sample
 
 F = np.float32
@@ -75,18 +76,8 @@ def write_model(
 ) -> Path:
     """obs (rows, width) -> actions (rows, answers), one layer."""
     weights = np.random.default_rng(seed).normal(0.0, 0.3, (width, answers)).astype(F)
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["obs", "W"], ["actions"])],
-        "policy",
-        [helper.make_tensor_value_info("obs", TensorProto.FLOAT, [batch, width])],
-        [helper.make_tensor_value_info("actions", TensorProto.FLOAT, [batch, answers])],
-        [numpy_helper.from_array(weights, "W")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
-    model.ir_version = 9
-    helper.set_model_props(model, dict(metadata or {}))
-    save(model, path)
-    return path
+    takes, gives = floats("obs", width, batch), floats("actions", answers, batch)
+    return saved(path, f"({takes}) => ({gives}) {{ actions = MatMul(obs, W) }}", opset=17, said=metadata, W=weights)
 
 
 def weights_of(path: Path) -> Any:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+
+from ..models import floats, saved
 
 
 def _vectors(path: Path) -> list[Any]:
@@ -38,19 +38,12 @@ def write_onnx(path: Path, out: Path) -> Path:
     """The network of a file as a model."""
     *statistics, mean_out, std_out = (found := _vectors(path))[:4]
     weights = dict(zip(("mean_in", "std_in"), statistics, strict=True)) | {"mean_out": mean_out, "std_out": std_out}
-    nodes = [helper.make_node("Sub", ["x", "mean_in"], ["c"]), helper.make_node("Div", ["c", "std_in"], ["h0"])]
+    nodes = "c = Sub(x, mean_in) h0 = Div(c, std_in)"
     count = len(found) // 2 - 2
     for place in range(count):
         weights |= {f"w{place}": found[4 + 2 * place], f"b{place}": found[5 + 2 * place]}
-        nodes.append(helper.make_node("Gemm", [f"h{place}", f"w{place}", f"b{place}"], [f"g{place}"]))
-        nodes.append(helper.make_node("Relu" if place < count - 1 else "Identity", [f"g{place}"], [f"h{place + 1}"]))
-    nodes.append(helper.make_node("Mul", [f"h{count}", "std_out"], ["scaled"]))
-    nodes.append(helper.make_node("Add", ["scaled", "mean_out"], ["y"]))
-    takes, gives = (
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", len(weights[of])])]
-        for name, of in (("x", "mean_in"), ("y", "mean_out"))
-    )
-    tensors = [numpy_helper.from_array(values, name) for name, values in weights.items()]
-    graph = helper.make_graph(nodes, "published", takes, gives, tensors)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(out))
-    return out
+        nodes += f" g{place} = Gemm(h{place}, w{place}, b{place})"
+        nodes += f" h{place + 1} = {'Relu' if place < count - 1 else 'Identity'}(g{place})"
+    takes, gives = floats("x", len(weights["mean_in"])), floats("y", len(weights["mean_out"]))
+    nodes += f" scaled = Mul(h{count}, std_out) y = Add(scaled, mean_out)"
+    return saved(out, f"({takes}) => ({gives}) {{ {nodes} }}", opset=17, **weights)
