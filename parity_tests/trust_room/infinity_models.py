@@ -5,13 +5,13 @@ Every model picks its numbers from the state and calls the node of interest `inn
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.systems.contract import Contract
+
+from ..models import floats, saved
 
 Nodes = Sequence[tuple[str, str, str]]
 """Operator, inputs and output of each node, in order; an output of `innocent` or `culprit` also is the node's name."""
@@ -82,7 +82,7 @@ _MADE: Nodes = (
 )  # fmt: skip
 
 
-def model_bytes(contract: Contract, nodes: Nodes, output: str) -> bytes:
+def write_model(path: Path, contract: Contract, nodes: Nodes, output: str = "z") -> Path:
     """A model of the engine's five inputs that computes `output` from the state; the other inputs add nothing."""
     width = contract.numbers.output.width
     half = np.arange(width) % 2 == 0
@@ -91,32 +91,11 @@ def model_bytes(contract: Contract, nodes: Nodes, output: str) -> bytes:
         "never": np.zeros(width, bool), "half": half, "minus": np.float32(-np.inf),
         "mask": np.where(half, 0.0, -np.inf).astype(np.float32),
     }  # fmt: skip
-    every = (*_MADE, *nodes, ("Identity", output, "motion_pred"))
-    made = [_node(*each) for each in every]
-    read = {name for each in every for name in each[1].split()}
-    inputs = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["B", contract.numbers.input_widths[name]])
-        for name in INPUTS
+    made = [
+        f"[{name}] {name} = {op}{'<axis = 1>' if op == 'Gather' else ''}({', '.join(read.split())})"
+        for op, read, name in (*_MADE, *nodes, ("Identity", output, "motion_pred"))
     ]
-    graph = helper.make_graph(
-        made,
-        "infinite",
-        inputs,
-        [helper.make_tensor_value_info("motion_pred", TensorProto.FLOAT, ["B", width])],
-        [numpy_helper.from_array(np.asarray(value), name) for name, value in weights.items() if name in read],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
-    content: bytes = model.SerializeToString()
-    return content
-
-
-def _node(op: str, inputs: str, output: str) -> Any:
-    attributes = {"axis": 1} if op == "Gather" else {}
-    return helper.make_node(op, inputs.split(), [output], name=output, **attributes)
-
-
-def write_model(folder: Path, contract: Contract, nodes: Nodes, output: str = "z") -> Path:
-    """The same, as a file."""
-    path = folder / "infinite.onnx"
-    path.write_bytes(model_bytes(contract, nodes, output))
-    return path
+    takes = ", ".join(floats(name, int(contract.numbers.input_widths[name] or 2), "B") for name in INPUTS)
+    graph = f"({takes}) => ({floats('motion_pred', width, 'B')}) {{ {' '.join(made)} }}"
+    is_read = " ".join(read for _, read, _ in (*_MADE, *nodes)).split()
+    return saved(path, graph, **{name: value for name, value in weights.items() if name in is_read})

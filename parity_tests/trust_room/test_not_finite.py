@@ -21,7 +21,7 @@ FRAMES = 3
 
 def investigated(folder: Path, nodes: Nodes, output: str = "z") -> Investigation:
     contract = tiny.contract(folder)
-    path = write_model(folder, contract, nodes, output)
+    path = write_model(folder / "infinite.onnx", contract, nodes, output)
     return investigate(Subject(contract, OnnxNetwork(path, contract), tiny.clip(folder)), FRAMES, guard_frames=0)
 
 
