@@ -18,8 +18,7 @@ from rigpact.reference_runtime.graph.native import plan
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native.library import _typed
 from rigpact.reference_runtime.network import CheckedNetwork
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames
 
 STAGE_NAMES = find_system("enemy_animation").graph.names
 FLOATS = c.POINTER(c.c_float)

@@ -10,8 +10,7 @@ from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.network import CheckedNetwork, ReplayNetwork
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 from rigpact.reports.engine.header import contract_header
 

@@ -18,8 +18,7 @@ from rigpact.reference_runtime.graph.native import agreement
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import disagreement, engine_for, free_frames
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, disagreement, engine_for, free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 
 from ..every_case import every_case

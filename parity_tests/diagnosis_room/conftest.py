@@ -8,7 +8,7 @@ import pytest
 
 from rigpact.reference_runtime import Trace
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis

@@ -17,7 +17,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import DRAWS, MARGIN, JudgingBound, judging_bound
 from rigpact.reference_runtime.network import OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import read_clip
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis

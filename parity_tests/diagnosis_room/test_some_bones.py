@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from rigpact.contract.rules.files.structure import load_schema
 from rigpact.reference_runtime import Trace, read_trace
 from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered

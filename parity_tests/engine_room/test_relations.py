@@ -16,7 +16,7 @@ from rigpact.fixtures.demo import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of
 from rigpact.reports.diagnosing.diagnose import diagnose
 
 from ..every_case import every_case

@@ -16,8 +16,7 @@ from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native.library import library
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames
 
 from .drawn import FRAMES, Case, cases, each_profile, for_all
 

@@ -12,7 +12,7 @@ import pytest
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import Trace
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of
 from rigpact.reports.comparing.clock import clock_contradiction
 
 from ..every_case import every_case

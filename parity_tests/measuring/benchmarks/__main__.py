@@ -41,8 +41,7 @@ from rigpact.reference_runtime import (
 )
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
-from rigpact.reference_runtime.systems.enemy_animation.runs import free_frames
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose

@@ -28,7 +28,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.network import CallableNetwork
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reference_runtime.systems.enemy_animation.drive import drive_of
+from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of
 from rigpact.reports.diagnosing.diagnose import diagnose
 
 from ...scene import LARGEST_Z, Scene, SyntheticNetwork, generated_scene, slip

@@ -33,7 +33,6 @@ from rigpact.reference_runtime.recordings.clip import (
 from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, open_file
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows, drive_of
 from rigpact.reference_runtime.systems.enemy_animation.faults import (
     GUARDS,
     faulty,
@@ -53,6 +52,8 @@ from rigpact.reference_runtime.systems.enemy_animation.judged import (
     with_bundle_numbers,
 )
 from rigpact.reference_runtime.systems.enemy_animation.runs import (
+    clip_rows,
+    drive_of,
     free_crowd,
     free_run,
     playback,

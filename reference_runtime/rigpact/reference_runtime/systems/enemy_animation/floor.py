@@ -23,7 +23,7 @@ from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reference_runtime.systems.enemy_animation.drive import ClipRows
+from rigpact.reference_runtime.systems.enemy_animation.runs import ClipRows
 from rigpact.reference_runtime.vocabulary.character.intent import CONTACT_SCORE
 
 FEET = ("ball_l", "ball_r")

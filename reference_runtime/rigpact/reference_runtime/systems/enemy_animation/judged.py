@@ -25,7 +25,7 @@ from rigpact.reference_runtime.operations.definitions.scaling import zscored
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular, rotation_angle_rad
 from rigpact.reference_runtime.operations.rot6d import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
-from rigpact.reference_runtime.systems.enemy_animation.drive import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows
 from rigpact.reference_runtime.vocabulary.character.output_stages import (
     IS_RESIDUAL,
     OutputStages,
