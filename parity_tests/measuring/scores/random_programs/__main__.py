@@ -1,8 +1,8 @@
 """A section of docs/evidence.md: contracts that are drawn, with one or two mistakes each, and what `rigpact explain` answers.
 
-`python -m parity_tests.measuring.scores.random_programs [PAGE] [--count N] [--benign N] [--seed S] [--jobs N] [--json FILE]`
-draws, asks, grades, and prints a table; with PAGE it writes it there. `--show SEED` prints one program, its mistakes, the answer
-and the grade. It exits with 1 if a bar is missed.
+`python -m parity_tests.measuring.scores.random_programs [PAGE] [--count N] [--each N] [--benign N] [--seed S] [--jobs N]
+[--json FILE]` draws, asks, grades, and prints a table; with PAGE it writes it there. `--show SEED` prints one program, its
+mistakes, the answer and the grade (`--kind KIND`: with one edit of that kind). It exits with 1 if a bar is missed.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from ...frame import Score, table
+from .planting import OF_TIME_AND_TURNS
 from .program import as_toml
 from .trial import Result, benign_trial, drawn_case, trial
 
-NAMED = 0.85
+NAMED = 0.9
 """The bar: so many are named; no answer is false, no benign variant alarms."""
 GRADES = ("named", "located", "vague", "silent", "false", "timeout")
 
 
 def results(given: Namespace) -> Iterator[Result]:
-    """Every trial, those with mistakes first."""
+    """Every trial, those with mistakes first. each: how many of each kind of `OF_TIME_AND_TURNS`."""
     if given.show is not None:
-        _show(given.show)
-        given.count = given.benign = 0
-    seeds = [given.seed * 1_000_000 + place for place in range(max(given.count, given.benign))]
+        _show(given.show, given.kind)
+        given.count = given.each = given.benign = 0
+    seeds = [given.seed * 1_000_000 + place for place in range(max(given.count, given.each, given.benign))]
     with ProcessPoolExecutor(given.jobs) as workers:
         yield from workers.map(trial, seeds[: given.count], chunksize=4)
+        for kind in OF_TIME_AND_TURNS:
+            yield from workers.map(trial, seeds[: given.each], [kind] * given.each)
         yield from workers.map(benign_trial, seeds[: given.benign], chunksize=4)
 
 
@@ -70,9 +73,9 @@ def _line(each: Result) -> str:
     return f"{each.graded.word:<8} {each.seconds:5.1f}s {each.seed:>9} {each.what} -> {said[:200]}"
 
 
-def _show(seed: int) -> None:
+def _show(seed: int, kind: str) -> None:
     """One program, what was planted, the answer and the grade."""
-    case, found = drawn_case(seed), trial(seed)
+    case, found = drawn_case(seed, kind), trial(seed, kind)
     lines = [as_toml(case.program), f"recorded: {', '.join(case.recorded)}", _line(found)]
     lines += [f"planted: {each.shown}" for each in case.edits]
     lines += [f"said: {each}" for each in found.graded.claims] + [f"false: {each}" for each in found.graded.false]
@@ -82,9 +85,10 @@ def _show(seed: int) -> None:
 def main() -> int:
     """Draw, ask, grade; 1 if a bar is missed."""
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    for name, default in (("count", 1000), ("benign", 200), ("seed", 0), ("jobs", 2)):
+    for name, default in (("count", 1000), ("each", 25), ("benign", 200), ("seed", 0), ("jobs", 2)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--show", type=int, metavar="SEED", help="one program of the list that is printed")
+    parser.add_argument("--kind", default="", choices=("", *OF_TIME_AND_TURNS))
     return Score("random programs", results, _line, tables, shortcomings).main(parser)
 
 

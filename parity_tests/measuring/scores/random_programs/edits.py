@@ -60,6 +60,17 @@ def moved_row(edit: Edit, frame: int, x: Rows, y: Rows) -> Rows:
     return row
 
 
+def _turned(frame: int, x: Rows, _y: Rows, numbers: tuple[float, ...]) -> Rows:
+    """A vector, or a quaternion w, x, y, z, turned about an axis of the world; numbers: the axis and degrees."""
+    axis, half = np.eye(3)[int(numbers[0])], np.radians(numbers[1]) / 2.0
+    cosine, along, row = np.cos(half), np.sin(half) * axis, x[frame].astype(np.float64)
+    if len(row) == 3:
+        across = 2.0 * np.cross(along, row)
+        return np.asarray(row + cosine * across + np.cross(along, across))
+    w, v = row[0], row[1:]
+    return np.concatenate(([cosine * w - along @ v], cosine * v + w * along + np.cross(along, v)))
+
+
 def _towards(change: Callable[[Rows, float], Rows]) -> Move:
     """From the row after of the frame before, by what is made of the way to the row before."""
     return lambda t, x, y, n: x[t] if t == 0 else y[t - 1] + change(x[t].astype(np.float64) - y[t - 1], n[0])
@@ -83,6 +94,13 @@ MOVES: Mapping[str, Move] = {
     "stuck": lambda t, x, _y, n: np.full_like(x[t], n[0]),
     "frozen": lambda _t, x, _y, n: x[int(n[0])],
     "glitch": lambda t, x, _y, n: x[t].astype(float) * n[0] + n[1],
+    "high_pass": lambda t, x, y, n: n[0] * (y[t - 1] + (x[t].astype(float) - x[t - 1])) if t else 0.0 * x[t],
+    "summed": lambda t, x, y, n: n[0] * x[t].astype(float) + (y[t - 1] if t else 0.0),
+    "changes": lambda t, x, _y, _n: x[t].astype(float) - x[max(t - 1, 0)],
+    "averaged": lambda t, x, _y, _n: 0.5 * (x[t].astype(float) + x[max(t - 1, 0)]),
+    "steps": lambda t, x, _y, n: np.trunc(x[t].astype(float) / n[0]) * n[0],
+    "turned": _turned,
+    "uncarried": lambda t, x, _y, _n: 0.0 * x[t],
 }
 
 

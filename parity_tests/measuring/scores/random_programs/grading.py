@@ -62,11 +62,19 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "doubled": (r"twice|doubled|once more|again|two times", "at"),
     "neighbours": (r"order|exchang|before|behind|first|swap", "at words"),
     "word": ("", "words"),
+    "high_pass": (r"high pass|filter", "number"),
+    "summed": (r"summed|integra|accumulat", "number"),
+    "changes": (r"how much|how fast|difference|changes", ""),
+    "averaged": (r"mean|average|0\.5 of the one of frame", ""),
+    "steps": (r"steps? of", "number"),
+    "turned": ("turned", "degrees"),
+    "uncarried": (r"zeros?\b|stuck at 0|never", "words"),
+    "unbiased": (r"bias", ""),
 }
 """Kind of edit -> what a claim has to have: a pattern, and which of its facts.
 
-number: the edit's numbers; share: or one less it; lag: so many frames; frame: the frame; channels: those of the edit, by name
-or number; words: every one; word: one of the names of the table; at: the operation's name. Where an edit begins at a frame, the
+number: the edit's numbers; degrees: its last one; share: or one less it; lag: so many frames; frame: the frame; channels: those of
+the edit, by name or number; words: every one; word: one of the names of the table; at: the operation's name. Where an edit begins at a frame, the
 frame.
 """
 
@@ -106,6 +114,9 @@ def recorded_run(
 def edited(program: Program, edits: Sequence[Edit]) -> Program:
     """The program with those operations replaced, or set before another, that the edits replace."""
     base = {each.name: each for each in program.operations}
+    networks = {name: each for edit in edits if edit.program for name, each in edit.program.networks.items()
+                if each is not program.networks[name]}  # fmt: skip
+    program = replace(program, networks={**program.networks, **networks})
     for changed in (edit.program.operations for edit in edits if edit.program is not None):
         for place, each in enumerate(changed):
             if each.name not in base:
@@ -229,6 +240,7 @@ def _says(claim: Claim, one: Alone) -> bool:
     words = [claim.has(rf"\b{re.escape(each)}\b") for each in edit.words]
     checks = {
         "number": lambda: all(claim.has(each) for each in set(map(abs, edit.numbers))),
+        "degrees": lambda: claim.has(edit.numbers[-1]),
         "share": lambda: claim.has(edit.numbers[0]) or claim.has(1.0 - edit.numbers[0]),
         "lag": lambda: any(claim.has(each) for each in late),
         "frame": lambda: claim.has(float(edit.frames[0])),

@@ -244,6 +244,46 @@ def _word(ground: Ground) -> Edit | None:
     )
 
 
+def _steps(ground: Ground) -> Edit:
+    return replace(_rows(ground, "steps", some=False), numbers=(_rounded(0.2 * _spread(ground)),))
+
+
+def _turned(ground: Ground) -> Edit | None:
+    """A vector, or a rotation, is turned by whole degrees about an axis: behind an operation, or before it reads a sensor."""
+    own, draw = ground.own, ground.draw
+    sources = [
+        name for name in own.of if own.kind in ("rotate", "compose") and ground.program.vectors[name].width in (3, 4)
+    ]
+    is_vector = own.kind in ("rotate", "compose") or (own.width == 3 and own.of[0] == "gyro")
+    if not is_vector:
+        return None
+    source = str(draw.choice(sources)) if sources and draw.integers(2) else ""
+    numbers = float(draw.integers(3)), float(draw.choice([-1.0, 1.0]) * draw.integers(4, 120))
+    return Edit("turned", own.name, source, numbers)
+
+
+def _uncarried(ground: Ground) -> Edit | None:
+    carried = [each.name for each in ground.program.given if each.carried and each.name in ground.own.of]
+    return Edit("uncarried", ground.own.name, carried[0], words=(carried[0],)) if carried else None
+
+
+def _unbiased(ground: Ground) -> Edit | None:
+    """The network without the bias of its first layer."""
+    networks, own = ground.program.networks, ground.own
+    if own.name not in networks:
+        return None
+    other = replace(networks[own.name], first_bias=0.0 * networks[own.name].first_bias)
+    return Edit("unbiased", own.name, program=replace(ground.program, networks={**networks, own.name: other}))
+
+
+OF_TIME_AND_TURNS: Mapping[str, Planter] = {
+    "high_pass": lambda ground: _rows(ground, "high_pass", _rounded(float(ground.draw.uniform(0.6, 0.95))), some=False),
+    "summed": lambda ground: _rows(ground, "summed", _rounded(float(ground.draw.uniform(0.02, 0.5))), some=False),
+    "changes": lambda ground: _rows(ground, "changes", some=False),
+    "averaged": lambda ground: _rows(ground, "averaged", some=False),
+    "steps": _steps, "turned": _turned, "uncarried": _uncarried, "unbiased": _unbiased,
+}  # fmt: skip
+"""Single edits that are drawn equally often, each in programs that can have it, beside those that are drawn freely."""
 PLANTERS: tuple[Planter, ...] = (
     _exchanged, _exchanged, _permuted, _sized("clip", 0.7, both=True), _frozen, _glitch, _number, _source, _dropped, _doubled,
     _neighbours, _word, _word, _table("table_constant"), _table("table_other"), _table("table_shifted"),

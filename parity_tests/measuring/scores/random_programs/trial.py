@@ -23,7 +23,7 @@ from .benign import variant
 from .drawing import drawn_inputs, drawn_program, drawn_recorded
 from .edits import Edit
 from .grading import Case, Graded, differing, differs, grade, recorded_run
-from .planting import drawn_edit
+from .planting import OF_TIME_AND_TURNS, Ground, drawn_edit
 from .program import Floating, Program, Rows, as_toml, write_network
 
 LIMIT_S = 60.0
@@ -48,8 +48,11 @@ class Result:
     seconds: float
 
 
-def drawn_case(seed: int) -> Case:
-    """A program with one edit or two, each of which changes a recorded vector beyond rounding, beside the other too."""
+def drawn_case(seed: int, kind: str = "") -> Case:
+    """A program with one edit or two, each of which changes a recorded vector beyond rounding, beside the other too.
+
+    kind: of `OF_TIME_AND_TURNS`, for one edit of that kind.
+    """
     draw = np.random.default_rng([seed, 0])
     while True:
         program = drawn_program(draw)
@@ -61,16 +64,25 @@ def drawn_case(seed: int) -> Case:
             return recorded_run(program, inputs, edits, recorded, floating)  # noqa: B023 - called in this round alone
 
         honest = recording()
-        count = 1 if draw.integers(3) else 2
+        count = 1 if kind or draw.integers(3) else 2
         edits: list[Edit] = []
         for _ in range(MOST_DRAWN):
-            edit = drawn_edit(program, honest.values, draw, edits[0].at if edits else "")
+            edit = _drawn_edit(program, honest, draw, kind, edits[0].at if edits else "")
+            if edit is None:
+                continue
             case, alone = recording(*edits, edit), [recording(each) for each in (edit, *edits)]
             shows = _is_usable(alone[0]) and differing(alone[0]) and _is_usable(case)
             if shows and (not edits or all(_differ(each, case) for each in alone)):
                 edits.append(edit)
             if len(edits) == count:
                 return case
+
+
+def _drawn_edit(program: Program, honest: Case, draw: np.random.Generator, kind: str, but: str) -> Edit | None:
+    if not kind:
+        return drawn_edit(program, honest.values, draw, but)
+    own = program.operations[int(draw.integers(len(program.operations)))]
+    return OF_TIME_AND_TURNS[kind](Ground(program, own, honest.values, draw))
 
 
 def _differ(one: Case, other: Case) -> bool:
@@ -103,9 +115,9 @@ def asked(program: Program, recording: Path, contract: Path, changes: Mapping[st
     return answer
 
 
-def trial(seed: int) -> Result:
-    """One program with mistakes."""
-    case = drawn_case(seed)
+def trial(seed: int, kind: str = "") -> Result:
+    """One program with mistakes, or with one of a kind."""
+    case = drawn_case(seed, kind)
     columns = {name: case.values[name] for name in case.recorded}
     with tempfile.TemporaryDirectory() as folder:
         files = written(case.program, columns, Path(folder))

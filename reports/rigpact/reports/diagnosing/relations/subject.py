@@ -14,8 +14,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.answers import other_answers
-from rigpact.reference_runtime.graph.bounds import distance, stage_bound
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames
+from rigpact.reference_runtime.graph.bounds import PATTERNS, distance
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames, sign_pattern
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
@@ -234,9 +234,18 @@ class Subject:
         return None if found is None else found.astype(np.float64)
 
     def recomputed(
-        self, kind: str, words: str, change: Change, contract: Contract | None = None, fitted: int = 0
+        self,
+        kind: str,
+        words: str,
+        change: Change,
+        contract: Contract | None = None,
+        fitted: int = 0,
+        off: Mapping[str, FloatArray] | None = None,
     ) -> Reading | None:
-        """The stage from changed inputs, or under another contract; None where that is far from what was recorded."""
+        """The stage from changed inputs, or under another contract; None where that is far from what was recorded.
+
+        off: how far changed inputs may be off, (T, width).
+        """
         if self.budget.cuts(f"some relations of {self.stage.name}"):
             return None
         contract, changed = contract or self.contract, change(self)
@@ -250,11 +259,22 @@ class Subject:
             return None
         written = (frames.with_recorded({**each.evidence.recorded, **_stored(change(each))}) for each in self._moved)
         bound = self._bound_of(frames, rows, written) + self.lost_in_writing(self.recorded)
-        lost = {name: np.abs(rows - stored[name]) for name, rows in changed.items()}
-        if any(part.any() for part in lost.values()):  # what the change itself lost by being stored as float32
-            nothing = {name: np.zeros(rows.shape) for name, rows in self.inputs.items()}
-            bound = np.maximum(bound, stage_bound(self.stage, frames, rows, {**nothing, **lost}))
+        wide = {name: np.abs(own - stored[name]) + (off or {}).get(name, 0.0) for name, own in changed.items()}
+        bound = bound + self._moved_by(wide, evidence, contract, rows)  # the change was stored as float32, too
         return Reading(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound), fitted)
+
+    def _moved_by(
+        self, off: Mapping[str, FloatArray], evidence: Evidence, contract: Contract, rows: FloatArray
+    ) -> FloatArray | float:
+        """How far the rows of the stage move where inputs are off by so much."""
+        off, rng, largest = {name: wide for name, wide in off.items() if wide.any()}, np.random.default_rng(0), 0.0
+        for pattern in range(PATTERNS if off else 0):
+            moved = {n: evidence.recorded[n] + sign_pattern(pattern, wide.shape, rng) * wide for n, wide in off.items()}
+            found = self._rows(
+                ReplayedFrames(replace(evidence, recorded={**evidence.recorded, **_stored(moved)}), contract)
+            )
+            largest = np.fmax(largest, np.inf if found is None else distance(self.stage.measure, rows, found))
+        return largest
 
     def _bound_of(
         self, frames: ReplayedFrames, rows: FloatArray, written: Iterator[ReplayedFrames] | None = None

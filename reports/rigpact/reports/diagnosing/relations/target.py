@@ -5,7 +5,7 @@ An edit reads the same in both places: `x` times two is said of the stage, or of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -189,13 +189,16 @@ class Target:
             return
         if self.name:
             words = f"computed from {words}{self._where(channels)}"
-            found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
+            off = np.zeros(self.own.shape)
+            off[:, channels] = extra
+            ask = partial(subject.recomputed, "input", fitted=fitted, off={self.name: off})
+            found = ask(words, partial(_changed, self.name, channels, rule))
             differs: NDArray[np.bool_] = np.asarray(self.failing.any(axis=1))
             if found is None and not differs.all():
                 words, pieces = in_some_frames(words, differs, subject.evidence.frame), pieces + IN_SOME_FRAMES
                 is_rule = is_rule and (kind == FRAME or not is_one_number(self.held, self.bound, self.failing))
                 rule = partial(_where, rule, differs[:, None], channels)
-                found = subject.recomputed("input", words, partial(_changed, self.name, channels, rule), fitted=fitted)
+                found = ask(words, partial(_changed, self.name, channels, rule))
             if found is not None:
                 yield replace(found, source=Place(self.name, channels), pieces=pieces, is_rule=is_rule)
             return
@@ -230,14 +233,17 @@ def _changed(name: str, channels: Channels, rule: Rule, known: Subject) -> Mappi
 
 def targets(subject: Subject) -> Iterator[Target]:
     """The stage's answer, then each of its inputs that can be worked back from it."""
-    yield Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
+    answer = Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
+    yield answer
+    every = [answer]
     for name in filter(subject.wants, subject.inputs if subject.stage.is_answer else ()):
         found = _solved(subject, name)
         if found is not None:
             yield found
     for name in filter(subject.wants, () if subject.stage.is_answer else subject.before):
-        found = _worked_back(subject, name) or _seen(subject, name)
+        found = _worked_back(subject, name) or _seen(subject, name, every)
         if found is not None:
+            every.append(found)
             yield found
 
 
@@ -308,14 +314,18 @@ def _newton(
     return (held, slope, solved) if np.count_nonzero(solved & failing) >= NEARLY * np.count_nonzero(failing) else None
 
 
-def _seen(subject: Subject, name: str) -> Target | None:
-    """The input as it stands in a stage that only holds its numbers: in the channels that rightly hold this frame's."""
-    own = subject.before[name]
-    channels = channels_of(subject.replayed, own)
-    if channels is None or not subject.failing[:, channels].any():
-        return None
-    held, bound = subject.recorded[:, channels], subject.bound[:, channels]
-    return Target(subject, name, own.astype(np.float64), held, bound, subject.failing[:, channels])
+def _seen(subject: Subject, name: str, behind: Iterable[Target]) -> Target | None:
+    """The input as it stands in a vector that only holds its numbers: in the channels that rightly hold this frame's.
+
+    behind: the stage's answer and what was worked back from it.
+    """
+    own = subject.before[name].astype(np.float64)
+    for vector in behind:
+        channels = channels_of(vector.own, own)
+        if channels is not None and vector.failing[:, channels].any():
+            held, bound, failing = (rows[:, channels] for rows in (vector.held, vector.bound, vector.failing))
+            return Target(subject, name, own, held, bound, failing)
+    return None
 
 
 def _reach(own: FloatArray) -> FloatArray:

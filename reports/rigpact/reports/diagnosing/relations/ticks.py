@@ -20,9 +20,18 @@ class Ticks:
     seconds: float
 
     @classmethod
-    def of_rows(cls, rows: FloatArray, fps: float) -> Ticks:
-        """From when the numbers of a vector change: a loop that runs slower than the recording holds them between."""
-        changes = np.flatnonzero((np.diff(rows, axis=0) != 0.0).any(axis=1)) + 1
+    def of_rows(
+        cls, rows: FloatArray, fps: float, held: FloatArray | None = None, bound: FloatArray | float = 0.0
+    ) -> Ticks:
+        """From when the numbers of a vector change: a loop that runs slower than the recording holds them between.
+
+        held: what stood there instead, whose changes beyond its bound count too.
+        """
+        moves = (np.diff(rows, axis=0) != 0.0).any(axis=1)
+        if held is not None:
+            wide = np.broadcast_to(bound, held.shape)
+            moves |= (np.abs(np.diff(held, axis=0)) > wide[1:] + wide[:-1]).any(axis=1)
+        changes = np.flatnonzero(moves) + 1
         step = int(np.gcd.reduce(np.diff(changes))) if len(changes) > 1 else 1
         first = int(changes[0]) % step if len(changes) else 0
         starts = np.unique([0, *range(first, len(rows), step)])

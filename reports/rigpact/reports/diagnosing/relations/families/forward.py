@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,18 +43,16 @@ class _Edit:
     starts: Callable[[FloatArray], Sequence[float]]
 
 
-def _smoothed(rows: FloatArray, share: float) -> FloatArray:
-    found = rows.copy()
-    for row in range(1, len(rows)):
-        found[row] = found[row - 1] + share * (rows[row] - found[row - 1])
-    return found
+def _step_by_step(step: Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray], *, from_zeros: bool) -> Any:
+    """The rule of a step: what stood there, what comes in, what came in before, and the number, to what stands there then."""
 
+    def rule(rows: FloatArray, number: float) -> FloatArray:
+        found, before = np.empty_like(rows), 0.0 * rows[0] if from_zeros else rows[0]
+        for row, last in zip(range(len(rows)), np.vstack((rows[:1], rows[:-1])), strict=True):
+            before = found[row] = step(before, rows[row], last, number)
+        return found
 
-def _slowed(rows: FloatArray, most: float) -> FloatArray:
-    found = rows.copy()
-    for row in range(1, len(rows)):
-        found[row] = found[row - 1] + np.clip(rows[row] - found[row - 1], -abs(most), abs(most))
-    return found
+    return rule
 
 
 def _quantiles(values: FloatArray) -> Sequence[float]:
@@ -70,8 +69,26 @@ _EDITS = (
         lambda rows: (float(np.std(rows)), -float(np.std(rows))),
     ),
     _Edit("the number {number} in place of {name}", np.full_like, lambda _rows: (1.0, -0.5)),
-    _Edit("{name}, smoothed: {number} of the way from the frame before", _smoothed, lambda _rows: (0.6, 0.2)),
-    _Edit("{name}, moved by at most {number} a frame", _slowed, lambda rows: _quantiles(np.diff(rows, axis=0))),
+    _Edit(
+        "{name}, smoothed: {number} of the way from the frame before",
+        _step_by_step(lambda was, new, _last, share: was + share * (new - was), from_zeros=False),
+        lambda _rows: (0.6, 0.2),
+    ),
+    _Edit(
+        "{name}, moved by at most {number} a frame",
+        _step_by_step(lambda was, new, _last, most: was + np.clip(new - was, -abs(most), abs(most)), from_zeros=False),
+        lambda rows: _quantiles(np.diff(rows, axis=0)),
+    ),
+    _Edit(
+        "{name}, high pass: {number} kept each frame",
+        _step_by_step(lambda was, new, last, share: share * (was + new - last), from_zeros=True),
+        lambda _rows: (0.9, 0.7),
+    ),
+    _Edit(
+        "{name}, summed up: {number} of it added each frame",
+        _step_by_step(lambda was, new, _last, share: was + share * new, from_zeros=True),
+        lambda _rows: (0.02, 0.2),
+    ),
     _Edit("{name} clipped to [-{number}, {number}]", lambda rows, number: np.clip(rows, -abs(number), abs(number)), _quantiles),
 )  # fmt: skip
 

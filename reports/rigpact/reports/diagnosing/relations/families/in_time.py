@@ -69,7 +69,7 @@ def in_time(target: Target) -> Iterator[Reading]:
     is_unbroken = bool((np.diff(subject.evidence.frame) == 1).all())
     if not target.is_finite or not is_unbroken or subject.contract.system.windowed:
         return
-    ticks = Ticks.of_rows(target.own, subject.evidence.fps)
+    ticks = Ticks.of_rows(target.own, subject.evidence.fps, target.held, target.bound)
     for place in replace(target, is_narrow=True).places:
         series = _Series(target, place, ticks)
         if series.counts.sum() >= _FEWEST:
@@ -229,6 +229,7 @@ def _starts(series: _Series) -> Iterator[tuple[str, FloatArray, bool, int]]:
     own, held = series.own[0], series.held[0]
     yield "", own, True, 0
     yield ", from zeros", np.zeros(own.shape), False, 0
+    yield ", from zeros in the first tick", np.zeros(own.shape), True, 0
     if series.known[0].all():
         yield (
             ", from what stood in the first tick",
@@ -269,7 +270,9 @@ def _sums(series: _Series) -> Iterator[Reading]:
     use = series.known[numbers] & np.isfinite(values).all(axis=-1)
     if np.count_nonzero(use & series.counts[numbers]) < _FEWEST:
         return
-    weight = 1.0 / bound[use]
+    weight = 1.0 / np.maximum(
+        bound[use], STORED * np.abs(held[use]).max()
+    )  # a number that is known to the bit is one number
     matrix, held = values[use] * weight[:, None], held[use] * weight
     apart = held - own[use] * weight
     series.target.subject.evidence.work.add(matrix, 1 + len(terms) // _PRODUCTS)
@@ -317,10 +320,11 @@ def _sum(
     pieces = max((is_odd(number) for number, told in zip(numbers, is_told, strict=True) if told is None), default=0)
     has_state = any(name == WAS or lag > 0 for name, lag in chosen)
     others = {name: series.others[name] for name, _ in chosen if name not in (OWN, WAS)}
+    is_mixed = bool(others) and len({name for name, _ in chosen}) > 1  # an edit of one vector may say the same
     for start_words, start, is_first, more in _starts(series) if has_state else [("", series.own[0], True, 0)]:
         rows_of = _Sum(chosen, np.array(numbers), others, start, is_first)
         fitted_here = min(free, fitted) + more
-        more_words = SIMPLE if fitted_here > 1 else 0  # numbers that fit may be of a shorter edit
+        more_words = SIMPLE + 1 if fitted_here > 1 or is_mixed else 0  # numbers that fit may be of a shorter edit
         yield from series.edit(f"{said}{start_words}", rows_of, fitted_here, pieces + more_words)
 
 

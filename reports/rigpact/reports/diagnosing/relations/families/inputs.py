@@ -38,8 +38,7 @@ def inputs(subject: Subject, names: Sequence[str], worked_back: Collection[str] 
         if name not in worked_back:
             yield from _late(subject, name)
             yield from _offset(subject, name)
-            yield from _scaled(subject, name)
-            yield from _squashed(subject, name)
+            yield from _functions(subject, name)
         groups = groups_of(subject.contract.fields(name))
         if len(groups) > 1:
             whole = Group(name, 0, groups[-1].stop, groups[0].kind, groups[0].part)
@@ -101,10 +100,27 @@ def _offset(subject: Subject, name: str) -> Iterator[Reading]:
             yield from _try(subject, words, _of(name, partial(np.roll, shift=-offset, axis=1)))
 
 
-def _scaled(subject: Subject, name: str) -> Iterator[Reading]:
-    for word, factor in factors_of(subject.evidence.fps).items():
-        yield from _try(subject, f"{word} times {name}", _of(name, partial(np.multiply, factor)))
-    yield from _try(subject, f"zeros in place of {name}", _of(name, np.zeros_like))
+def _functions(subject: Subject, name: str) -> Iterator[Reading]:
+    """What is done to every number of an input, without a number that is fitted."""
+    for words, change in {
+        **{
+            f"{word} times {name}": partial(np.multiply, factor)
+            for word, factor in factors_of(subject.evidence.fps).items()
+        },
+        f"zeros in place of {name}": np.zeros_like,
+        f"how much {name} changes in each frame": lambda rows: rows - _frame_before(rows),
+        f"the mean of {name} and of that of the frame before": lambda rows: 0.5 * (rows + _frame_before(rows)),
+        f"tanh({name})": np.tanh,
+    }.items():
+        yield from _try(subject, words, _of(name, change))
+    for array in arrays_of(subject.contract):
+        if array.values.shape == (subject.before[name].shape[1],) and np.all(array.values > 0.0):
+            words = f"tanh({name} / {array.name}): it is squashed once more than it should be"
+            yield from _try(subject, words, _of(name, partial(_tanh_of, array.values)))
+
+
+def _frame_before(rows: FloatArray) -> FloatArray:
+    return np.vstack((rows[:1], rows[:-1]))
 
 
 def _twice(subject: Subject, name: str) -> Iterator[Reading]:
@@ -201,15 +217,6 @@ def _with_added(group: Group, added: FloatArray, rows: FloatArray) -> FloatArray
     changed = rows.astype(np.float64)
     changed[:, group.range] += np.tile(added, (group.stop - group.start) // len(added))
     return changed
-
-
-def _squashed(subject: Subject, name: str) -> Iterator[Reading]:
-    """tanh before the tanh that the stage has, by every array of the contract that fits."""
-    yield from _try(subject, f"tanh({name})", _of(name, np.tanh))
-    for array in arrays_of(subject.contract):
-        if array.values.shape == (subject.before[name].shape[1],) and np.all(array.values > 0.0):
-            words = f"tanh({name} / {array.name}): it is squashed once more than it should be"
-            yield from _try(subject, words, _of(name, partial(_tanh_of, array.values)))
 
 
 def _tanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:

@@ -96,6 +96,7 @@ def _rounded(target: Target, place: Place) -> Iterator[Reading]:
 def _nearest_step(target: Target, place: Place, stepped: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """What should be there in steps; of two that its rounding leaves open, the one that was there."""
     own, held, bound, _ = _of(target, place)
+    bound = np.nan_to_num(bound, posinf=0.0)
     steps = np.stack([stepped(own), stepped(own - bound), stepped(own + bound)])
     nearest = np.argmin(np.abs(steps - held), axis=0)
     return np.asarray(np.take_along_axis(steps, nearest[None], axis=0)[0])
@@ -104,7 +105,8 @@ def _nearest_step(target: Target, place: Place, stepped: Callable[[FloatArray], 
 def _stepped(target: Target, place: Place) -> Iterator[Reading]:
     """In steps of one size: cut, as by an int, or rounded."""
     own, held, bound, failing = _of(target, place)
-    size = _step_of(held[failing], float(np.median(bound[failing]))) if failing.any() else None
+    known = failing & np.isfinite(bound)
+    size = _step_of(held[known], float(np.median(bound[known]))) if known.any() else None
     if size is None or target.subject.evidence.precision is not None:
         return
     turn = np.log2(2.0 * np.pi / size)
@@ -132,7 +134,7 @@ def _step_of(held: FloatArray, bound: float) -> float | None:
     values = np.unique(np.abs(held[np.isfinite(held)]))
     apart = np.diff(values)
     apart = apart[apart > _STEP_WIDTH * bound]
-    if len(apart) < 2 * _FEWEST:
+    if len(apart) < 2:
         return None
     size = float(np.quantile(apart, 0.05))
     for reach in (8.0, 64.0, 512.0, np.inf):  # what few steps tell is made precise by many

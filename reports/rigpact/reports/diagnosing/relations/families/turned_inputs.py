@@ -20,8 +20,8 @@ from rigpact.reports.diagnosing.relations.relation import Place, Reading
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of
 from rigpact.reports.diagnosing.relations.subject import Subject
 
-_FRAMES = 24
-"""The turn is fitted to so many frames, and judged in all."""
+_PIECES, _FRAMES = 3, 10
+"""The turn is fitted to so many pieces of so many frames, as some stages remember a few, and judged in all."""
 _ROUNDS, _STEP = 12, 2.0**-12
 _NEAR = 2.0**-12
 """The part of the error that may be left of a fit: a wrong turn leaves more, a right one is judged by its bound."""
@@ -93,15 +93,17 @@ def _vectors_turned(rows: FloatArray, by: FloatArray) -> FloatArray:
 
 def _fitted(subject: Subject, edit: _Edit) -> FloatArray | None:
     """The turn by Gauss-Newton, from no turn and from quarter and half turns about each axis; None where none is near."""
-    few = subject.few_rows(_FRAMES)
+    last = len(subject.evidence.frame) - 1
+    few = sorted({min(last, start + step) for start in subject.few_rows(_PIECES) for step in range(_FRAMES)})
     own, recorded = subject.before[edit.source][few].astype(np.float64), subject.recorded[few]
     differs, stage = subject.failing[few], subject.stage
 
     def left(rotation: FloatArray) -> FloatArray | None:
         rows = subject.rows_from(edit.source, edit.rows(own, rotation), few)
-        if rows is None or not np.isfinite(rows).all():
+        if rows is None:
             return None
-        return np.asarray((recorded - signed_alike(stage.measure, recorded, rows))[:, differs.any(axis=0)].ravel())
+        apart = (recorded - signed_alike(stage.measure, recorded, rows))[:, differs.any(axis=0)].ravel()
+        return np.where(np.isfinite(apart), apart, 0.0)
 
     before = left(np.eye(3))
     if before is None or not before.any():
@@ -112,19 +114,28 @@ def _fitted(subject: Subject, edit: _Edit) -> FloatArray | None:
         (float(np.linalg.norm(error)), place) for place, each in enumerate(starts) if (error := left(each)) is not None
     ]
     for _, place in sorted(errors)[:2]:
-        rotation = starts[place]
-        for _ in range(_ROUNDS):
-            error = left(rotation)
-            moved = [left(_rotation(_STEP * axis) @ rotation) for axis in np.eye(3)]
-            if error is None or any(each is None for each in moved):
-                break
-            slopes = np.stack([(each - error) / _STEP for each in moved if each is not None], axis=1)
-            step = np.linalg.lstsq(slopes, -error, rcond=None)[0]
-            rotation = _rotation(step * min(1.0, 1.0 / max(float(np.linalg.norm(step)), _STEP))) @ rotation
-        error = left(rotation)
-        if error is not None and np.linalg.norm(error) <= _NEAR * np.linalg.norm(before):
-            return rotation
+        found = _nearest(left, starts[place], np.eye(3), before)
+        if found is not None:  # a turn about one axis says it too where what is turned is an axis itself
+            quarters = product(np.eye(3), (0.0, 0.5 * np.pi, np.pi, 1.5 * np.pi))
+            about_one = (_nearest(left, _rotation(axis * angle), axis[None], before) for axis, angle in quarters)
+            return next((each for each in about_one if each is not None), found)
     return None
+
+
+def _nearest(
+    left: Callable[[FloatArray], FloatArray | None], rotation: FloatArray, axes: FloatArray, before: FloatArray
+) -> FloatArray | None:
+    """The turn that Gauss-Newton reaches from one by turns about some axes, (A, 3); None where it leaves too much."""
+    for _ in range(_ROUNDS):
+        error = left(rotation)
+        moved = [left(_rotation(_STEP * axis) @ rotation) for axis in axes]
+        if error is None or any(each is None for each in moved):
+            return None
+        slopes = np.stack([(each - error) / _STEP for each in moved if each is not None], axis=1)
+        step = axes.T @ np.linalg.lstsq(slopes, -error, rcond=None)[0]
+        rotation = _rotation(step * min(1.0, 1.0 / max(float(np.linalg.norm(step)), _STEP))) @ rotation
+    error = left(rotation)
+    return rotation if error is not None and np.linalg.norm(error) <= _NEAR * np.linalg.norm(before) else None
 
 
 def _rotation(vector: FloatArray) -> FloatArray:
