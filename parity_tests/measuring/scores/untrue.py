@@ -17,6 +17,8 @@ _AHEAD = {"difference": 1}
 _FRAME = r"(?:\[[^\]]*\])?(?: of frame t([+-]\d+))?"
 _LATER = re.compile(r"the answer of frame t\+(\d+)")
 _TOGETHER = "both together"
+_AS_ANOTHER = re.compile(r"computed as \w+ should be")
+"""Names a vector for its operation, not for its numbers."""
 
 
 def ways_of(root: Mapping[str, Any]) -> Ways:
@@ -84,8 +86,9 @@ def _echoes(relation: Mapping[str, Any], answer: Mapping[str, Any], ways: Ways) 
     """The vectors that a relation names as sources and that come from its own."""
     is_pair = _TOGETHER in relation["words"]
     pair = [each["words"] for each in answer["relations"] if is_pair and _TOGETHER in each["words"]]
+    words = _AS_ANOTHER.sub("", relation["words"])
     later = sum(int(lag) for words in pair for lag in _LATER.findall(words))
     for name, delay in _comes_from(relation["stage"], answer, ways).items():
-        for lag in re.findall(rf"(?<![\w.]){re.escape(name)}(?![\w.]){_FRAME}", relation["words"]):
+        for lag in re.findall(rf"(?<![\w.]){re.escape(name)}(?![\w.]){_FRAME}", words):
             if name != relation["stage"] and int(lag or 0) + later >= delay:
                 yield name
