@@ -35,6 +35,8 @@ LEFT = 1e-3
 ROUNDING = 1e-5
 """What float32 leaves of numbers of size 1 after a dozen operations, many times over; a planted edit has to move more."""
 MOST_TRIED = 24
+NEARLY = 10
+"""A claim that leaves some frames is right where one in so many differs under it."""
 _MOVED = r"exchang|swap|in place of|holds?\b|other channels|other parts|from .*\[|reorder|permut|order"
 WORDS: Mapping[str, tuple[str, str]] = {
     "exchanged": (_MOVED, "channels"),
@@ -73,9 +75,9 @@ WORDS: Mapping[str, tuple[str, str]] = {
 }
 """Kind of edit -> what a claim has to have: a pattern, and which of its facts.
 
-number: the edit's numbers; degrees: its last one; share: or one less it; lag: so many frames; frame: the frame; channels: those of
-the edit, by name or number; words: every one; word: one of the names of the table; at: the operation's name. Where an edit begins at a frame, the
-frame.
+number: the edit's numbers; degrees: its last one; share: or one less it; lag: so many frames; frame: the frame; channels:
+those of the edit, by name or number; words: every one; word: one of the names of the table; at: the operation's name. Where an
+edit begins at a frame, the frame.
 """
 
 
@@ -196,7 +198,7 @@ def grade(case: Case, answer: Mapping[str, Any], ask_again: Callable[[Mapping[st
         return Graded("located") if first["stage"] in right else Graded("false", false=(f"first: {first['stage']}",))
     again, alone = _asked_again(answer, ask_again), [Alone.of(case, edit) for edit in case.edits]
     said_by = {claim: [_says(claim, one) for one in alone] for claim in claims}
-    true = {claim for claim in claims if claim.readings and _stage_ok(again, claim.stage)}
+    true = {claim for claim in claims if claim.readings and _stage_ok(again, claim)}
     false = [claim for claim in claims if claim.stage not in right]
     others = [claim for claim in claims if claim.stage in right]
     false += [each for each in others if each.readings and again and not any(said_by[each]) and each not in true]
@@ -223,8 +225,15 @@ def _asked_again(
         return {}
 
 
-def _stage_ok(answer: Mapping[str, Any], name: str) -> bool:
-    return bool(answer) and all(each["ok"] for each in answer["stages"] if each["stage"] == name)
+def _stage_ok(answer: Mapping[str, Any], claim: Claim) -> bool:
+    """Whether the stage of a claim agrees, or in almost every frame where the claim leaves some."""
+    stages = [each for each in answer.get("stages", ()) if each["stage"] == claim.stage]
+    few = [
+        not claim.is_whole and NEARLY * each["differs"]["frames"] <= each["differs"]["of_frames"]
+        for each in stages
+        if each["differs"]
+    ]
+    return bool(answer) and (all(each["ok"] for each in stages) or (bool(few) and all(few)))
 
 
 def _says(claim: Claim, one: Alone) -> bool:

@@ -81,7 +81,7 @@ def diagnose(
     if not best.is_one_set_of_conventions:
         best = otherwise() or best
     if unresolved and best.supposition is None:
-        best = answer(_relations(hypotheses, found, unresolved, everywhere, budget))
+        best = answer(*_relations(hypotheses, found, unresolved, everywhere, budget))
     if in_terms is not None and _says_more(in_terms, best):
         best = in_terms
     verdict = "undetermined" if best.is_open and budget.was_cut else best.verdict  # what was not tried may explain it
@@ -138,12 +138,16 @@ def _answer(
     unresolved: Sequence[str],
     everywhere: Changes,
     relations: Sequence[Relation],
+    of_the_rest: Sequence[Relation] = (),
 ) -> Diagnosis:
-    """The diagnosis with what explains the stages that differ, and what remains."""
+    """The diagnosis with what explains the stages that differ, and what remains.
+
+    of_the_rest: what is told of frames that conventions leave which explain the others.
+    """
     better = {relation.stage for relation in relations if relation.is_rule and relation.is_whole}
     named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
     partly = {each.stage: each.changes for each in named if each.is_partial or _holds_alone(hypotheses, each)}
-    left = remaining(hypotheses, everywhere, partly, relations)
+    left = remaining(hypotheses, everywhere, partly, relations, of_the_rest)
     explained = not left and not_finite is None
     has_rule = bool(named) or any(relation.is_rule for relation in relations)
     verdict: Verdict = "explained" if explained else "partly_explained" if has_rule else "unexplained"
@@ -153,7 +157,7 @@ def _answer(
         stages=tuple(replace(each, remains=_extent(hypotheses, each.stage, left)) for each in judged.stages),
         causes=named,
         indistinguishable=tuple(_indistinguishable(hypotheses, everywhere)) if not unresolved and explained else (),
-        relations=tuple(replace(relation, excess=None) for relation in relations),
+        relations=tuple(replace(relation, excess=None) for relation in (*relations, *of_the_rest)),
         first_unexplained=None if explained else _first_left(hypotheses, left, everywhere, partly, not_finite),
     )
 
@@ -170,10 +174,11 @@ def _holds_alone(hypotheses: Hypotheses, cause: Cause) -> bool:
 
 def _relations(
     hypotheses: Hypotheses, causes: Sequence[Cause], unresolved: Sequence[str], base: Changes, budget: Budget
-) -> list[Relation]:
+) -> tuple[list[Relation], list[Relation]]:
     """The relations of the stages that no convention explains in every frame, under the conventions that explain others.
 
-    Where a convention explains some frames, only a relation that explains more of them is one.
+    Where a convention explains some frames, only a relation that explains more of them is one; where none does, the second
+    list tells of the frames that it leaves.
     """
     from rigpact.reports.diagnosing.relations.search import find_relations  # thirty modules that most runs do not need
 
@@ -181,7 +186,10 @@ def _relations(
     stages = [stage for stage in unresolved if stage not in at_one_stage]
     explained = {cause.stage: cause.frames_explained for cause in causes if cause.is_partial}
     found = find_relations(hypotheses, stages, base, budget)
-    return [each for each in found if each.frames_explained > explained.get(each.stage, -1)]
+    better = [each for each in found if each.frames_explained > explained.get(each.stage, -1)]
+    rest = [each for each in causes if each.is_partial and each.stage not in {relation.stage for relation in better}]
+    under = (find_relations(hypotheses, [each.stage], {**base, **each.changes}, budget) for each in rest)
+    return better, [relation for found in under for relation in found]
 
 
 def _verdict_without_failures(

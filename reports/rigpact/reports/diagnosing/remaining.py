@@ -15,12 +15,16 @@ Mask = NDArray[np.bool_]
 
 
 def remaining(
-    hypotheses: Hypotheses, base: Changes, partly: Mapping[str, Changes], relations: Iterable[Relation]
+    hypotheses: Hypotheses,
+    base: Changes,
+    partly: Mapping[str, Changes],
+    relations: Iterable[Relation],
+    of_the_rest: Sequence[Relation] = (),
 ) -> dict[str, Mask]:
     """Of each judged stage that stays open: the values that do, (T, width).
 
     base: conventions for the whole recording. partly: of a stage, conventions that bring it, or some of its frames, within
-    its tolerance.
+    its tolerance; of_the_rest: relations under these.
     """
     found = {}
     of_stage: dict[str, list[Relation]] = {}
@@ -33,6 +37,7 @@ def remaining(
         elif stage in partly:
             changes = {**base, **partly[stage]}
             left = np.zeros_like(left) if hypotheses.fits(stage, changes) else _left_beyond(hypotheses, stage, changes)
+            left = _without(left, [relation for relation in of_the_rest if relation.stage == stage])
         if left.any():
             found[stage] = left
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import FRAME, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import FRAME, SIMPLE, Place, Reading
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
@@ -24,6 +24,8 @@ _FEWEST = 4
 """Frames; of fewer no rule is told."""
 _LAGS = 4
 """So many lags that almost every frame may have are tried, the shortest first."""
+_NEAR_LAG = 4
+"""A frame that is farther away may hold the same by chance, and says more."""
 _HOLDS = range(2, 17)
 _LARGEST_TERM = 8
 SPEEDS = tuple(
@@ -57,7 +59,7 @@ def played(target: Target) -> Iterator[Reading]:
         differs = frame[target.failing[:, place.channels].any(axis=1)]
         rules = (
             _rules(target, every, _lags(matches, differs, every)),
-            _in_other_order(target, every, matches, differs),
+            _in_other_order(target, every, matches, differs) if _tells_frames(matches) else (),
         )
         for words, source in chain.from_iterable(rules):
             if _may_hold(matches, differs, every, source):
@@ -66,8 +68,11 @@ def played(target: Target) -> Iterator[Reading]:
                 if source.func is _held and not _holds_between(target, place, values, known):
                     continue
                 extra = np.where(known[:, None], every.bound[rows][:, place.channels], 0.0)
-                rule = partial(_taken, place, values, known)
-                yield from target.edit(FRAME, words, place.channels, rule, extra=extra)
+                rule, is_far = (
+                    partial(_taken, place, values, known),
+                    source.func is _late and abs(*source.args) > _NEAR_LAG,
+                )
+                yield from target.edit(FRAME, words, place.channels, rule, extra=extra, pieces=(SIMPLE + 1) * is_far)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +191,11 @@ def _in_other_order(
             f"frames {first} to {last} those of {first + lag} to {last + lag}" for first, last, lag in pieces
         )
         yield f"{target.it} in another order of frames: {said}", partial(_moved, tuple(pieces))
+
+
+def _tells_frames(matches: NDArray[np.bool_]) -> bool:
+    """Whether numbers tell of which frame they are: those of a flag, or of what stands still, may be of many."""
+    return bool(np.median(matches.sum(axis=1)) < _FEWEST)
 
 
 def _run(matches: NDArray[np.bool_], differs: Frames, every: _Timeline, row: int, lag: int) -> int:
