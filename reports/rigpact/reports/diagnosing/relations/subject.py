@@ -265,9 +265,10 @@ class Subject:
 
     def _moved_by(
         self, off: Mapping[str, FloatArray], evidence: Evidence, contract: Contract, rows: FloatArray
-    ) -> FloatArray | float:
+    ) -> FloatArray:
         """How far the rows of the stage move where inputs are off by so much."""
-        off, rng, largest = {name: wide for name, wide in off.items() if wide.any()}, np.random.default_rng(0), 0.0
+        off, rng = {name: wide for name, wide in off.items() if wide.any()}, np.random.default_rng(0)
+        largest = np.zeros(rows.shape)
         for pattern in range(PATTERNS if off else 0):
             moved = {n: evidence.recorded[n] + sign_pattern(pattern, wide.shape, rng) * wide for n, wide in off.items()}
             found = self._rows(

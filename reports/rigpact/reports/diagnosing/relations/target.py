@@ -323,8 +323,8 @@ def _seen(subject: Subject, name: str, behind: Iterable[Target]) -> Target | Non
     for vector in behind:
         channels = channels_of(vector.own, own)
         if channels is not None and vector.failing[:, channels].any():
-            held, bound, failing = (rows[:, channels] for rows in (vector.held, vector.bound, vector.failing))
-            return Target(subject, name, own, held, bound, failing)
+            held, bound = vector.held[:, channels], vector.bound[:, channels]
+            return Target(subject, name, own, held, bound, vector.failing[:, channels])
     return None
 
 

@@ -102,7 +102,7 @@ def _offset(subject: Subject, name: str) -> Iterator[Reading]:
 
 def _functions(subject: Subject, name: str) -> Iterator[Reading]:
     """What is done to every number of an input, without a number that is fitted."""
-    for words, change in {
+    changes: Mapping[str, Callable[[FloatArray], FloatArray]] = {
         **{
             f"{word} times {name}": partial(np.multiply, factor)
             for word, factor in factors_of(subject.evidence.fps).items()
@@ -111,7 +111,8 @@ def _functions(subject: Subject, name: str) -> Iterator[Reading]:
         f"how much {name} changes in each frame": lambda rows: rows - _frame_before(rows),
         f"the mean of {name} and of that of the frame before": lambda rows: 0.5 * (rows + _frame_before(rows)),
         f"tanh({name})": np.tanh,
-    }.items():
+    }
+    for words, change in changes.items():
         yield from _try(subject, words, _of(name, change))
     for array in arrays_of(subject.contract):
         if array.values.shape == (subject.before[name].shape[1],) and np.all(array.values > 0.0):
