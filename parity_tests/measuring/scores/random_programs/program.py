@@ -6,12 +6,14 @@ Nothing here imports rigpact. A parameter is a number, a tuple of numbers, a wor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ....models import floats, saved
 
 Rows = NDArray[np.floating[Any]]
 Floating = type[np.float32] | type[np.float64]
@@ -143,17 +145,7 @@ def _shown(value: Any) -> str:
 
 def write_network(layers: Layers, path: Path) -> None:
     """The layers as a model file."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
-    names = [each.name for each in fields(layers)]
-    made = zip(astuple(layers), names, strict=True)
-    weights = [numpy_helper.from_array(np.asarray(each, np.float32), name) for each, name in made]
-    nodes = [
-        helper.make_node("Gemm", ["x", *names[:2]], ["hidden"]), helper.make_node("Tanh", ["hidden"], ["bent"]),
-        helper.make_node("Gemm", ["bent", *names[2:]], ["y"]),
-    ]  # fmt: skip
-    widths = (("x", layers.first.shape[0]), ("y", layers.second.shape[1]))
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", width]) for name, width in widths]
-    graph = helper.make_graph(nodes, "drawn", ends[:1], ends[1:], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
+    weights = {each.name: np.asarray(getattr(layers, each.name), np.float32) for each in fields(layers)}
+    ends = floats("x", layers.first.shape[0]), floats("y", layers.second.shape[1])
+    body = "h = Gemm(x, first, first_bias) bent = Tanh(h) y = Gemm(bent, second, second_bias)"
+    saved(path, f"({ends[0]}) => ({ends[1]}) {{ {body} }}", opset=17, **weights)
