@@ -13,7 +13,7 @@ from ..measuring.pages.operations_page import sample_text
 from .one_operation import offered
 from .test_operations_joints import CHAIN, JOINTS, SIX
 
-HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\nfps = 50\n'
+HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\n'
 Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }', '{ name = "p", size = 4 }'
 LEGS = '[names]\nlegs = ["hip_l", "hip_r"]\nother = ["hip_r", "hip_l"]\n'
 KP = '[numbers]\nkp = { names = ["hip_l", "knee"], value = [1, 2] }\n'
@@ -24,8 +24,10 @@ BODY = (
 )
 ROTATE = 'operation = "rotate", of = ["q", "v"], direction = "forward"'
 RELATIVE = 'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"'
+NO_FRAMES = "a rate where no frames a second are said"
 REFUSED: dict[str, tuple[str, str, str, str, str]] = {
     # name: (given, the stage's keys, more, place, what the answer says)
+    NO_FRAMES: (W, 'operation = "difference", of = "w", rate = "per_second"', "", "/rate", "fps at the top of the file"),
     "vectors of four numbers": (f"{Q}, {P}", 'operation = "rotate", of = ["q", "p"]', "", "/of", "vectors, 3 each"),
     "a vector of two": (Q, 'operation = "rotate", of = "q", vector = [0, 1]', "", "/vector", "2 numbers"),
     "a factor of nothing": (W, 'operation = "affine", of = "w"', "", "/scale", "scale, and offset or subtract"),
@@ -103,21 +105,14 @@ def test_an_operation_that_fits_no_numbers_is_refused_at_its_place(case, tmp_pat
     """Numbers that are cut or repeated until they fit make a contract that no engine can follow."""
     given, stage, more, place, says = REFUSED[case]
     path = tmp_path / "contract.toml"
-    path.write_text(f'{HEAD}given = [{given}]\nstages = [{{ name = "result", {stage} }}]\n{more}', encoding="utf-8")
+    fps = "" if case == NO_FRAMES else "fps = 50\n"
+    path.write_text(
+        f'{HEAD}{fps}given = [{given}]\nstages = [{{ name = "result", {stage} }}]\n{more}', encoding="utf-8"
+    )
     answer = command("check", path, "--format", "json")
     errors = [each for each in json.loads(answer.out)["findings"] if each["severity"] == "error"]
     assert answer.status == 1
     assert [(each["pointer"], says in each["message"]) for each in errors] == [(f"/stages/0{place}", True)], errors
-
-
-def test_a_rate_needs_frames_a_second(tmp_path, command):
-    """A difference a second of frames without a length would be off by whatever rate somebody assumes."""
-    path = tmp_path / "contract.toml"
-    stage = 'stages = [{ name = "result", operation = "difference", of = "w", rate = "per_second" }]'
-    path.write_text(f"{HEAD}given = [{W}]\n{stage}".replace("fps = 50\n", ""), encoding="utf-8")
-    answer = command("check", path, "--format", "json")
-    assert answer.status == 1
-    assert "fps at the top of the file" in answer.out
 
 
 @every_case(
