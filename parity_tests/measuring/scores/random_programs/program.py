@@ -145,7 +145,7 @@ def _shown(value: Any) -> str:
 
 def write_network(layers: Layers, path: Path) -> None:
     """The layers as a model file."""
-    weights = {each.name: np.asarray(getattr(layers, each.name), np.float32) for each in fields(layers)}
+    weights: dict[str, Any] = {each.name: np.float32(getattr(layers, each.name)) for each in fields(layers)}
     ends = floats("x", layers.first.shape[0]), floats("y", layers.second.shape[1])
     body = "h = Gemm(x, first, first_bias) bent = Tanh(h) y = Gemm(bent, second, second_bias)"
     saved(path, f"({ends[0]}) => ({ends[1]}) {{ {body} }}", opset=17, **weights)
