@@ -71,7 +71,8 @@ def diagnose(
     in_terms = _in_terms(hypotheses, judged, budget, again)
     if in_terms is not None and _is_simple(in_terms):
         return in_terms
-    causes, unresolved = search(hypotheses, with_pairs=with_pairs, budget=budget)
+    is_one = in_terms is not None and in_terms.verdict == "explained" and _claims(in_terms) == 1  # two say no less
+    causes, unresolved = search(hypotheses, with_pairs=with_pairs and not is_one, budget=budget)
     everywhere = {
         knob: value for each in causes if each.stage not in unresolved for knob, value in each.changes.items()
     }

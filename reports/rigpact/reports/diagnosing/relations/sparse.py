@@ -1,6 +1,6 @@
 """Which channels of a network's input were other numbers, and which: what its answer tells of a few channels at once.
 
-The answer changes by J·d where its input changes by d. The channels that explain most of what differs are chosen one by one, all
+The answer changes by J·d where its input changes by d. The channels that explain most of what differs are chosen one by one, some
 frames together (orthogonal least squares, Chen, Billings and Luo 1989). After each choice the numbers of all chosen ones are
 solved again in every frame, by Gauss-Newton on the network itself.
 """
@@ -17,6 +17,8 @@ from rigpact.reports.diagnosing.relations.subject import Subject
 
 _MOST_CHANNELS = 6
 _ROUNDS = 6
+_FRAMES = 16
+"""Channels are chosen by so many frames that differ; their numbers are solved in all."""
 _SOLVED = 2.0**-10
 """The part of the error that may be left: what is solved is judged by its bound afterwards."""
 _STEP = 2.0**-7
@@ -39,7 +41,9 @@ def solved_input(subject: Subject, name: str) -> Solved | None:
     if not (np.isfinite(own).all() and np.isfinite(subject.recorded).all()):
         return None
     steps = _STEP * np.maximum(np.abs(own).max(axis=0), _STEP)
-    slopes = _slopes(subject, name, own, subject.replayed, range(own.shape[1]), steps)
+    differs = np.flatnonzero(subject.failing.any(axis=1))
+    few = differs[np.unique(np.linspace(0, len(differs) - 1, _FRAMES).astype(int))].tolist()
+    slopes = _slopes(subject, name, own[few], subject.replayed[few], range(own.shape[1]), steps, few)
     if slopes is None:
         return None
     held: FloatArray = own
@@ -47,7 +51,7 @@ def solved_input(subject: Subject, name: str) -> Solved | None:
     chosen = list[int]()
     first = float(np.sum(left**2))
     while len(chosen) < min(_MOST_CHANNELS, subject.recorded.shape[1] - 1):
-        chosen.append(int(np.argmax(_gains(slopes, left, chosen))))
+        chosen.append(int(np.argmax(_gains(slopes, left[few], chosen))))
         found = _gauss_newton(subject, name, held, chosen, steps)
         if found is None:
             return None
@@ -60,14 +64,20 @@ def solved_input(subject: Subject, name: str) -> Solved | None:
 
 
 def _slopes(
-    subject: Subject, name: str, rows: FloatArray, answer: FloatArray, channels: range | list[int], steps: FloatArray
+    subject: Subject,
+    name: str,
+    rows: FloatArray,
+    answer: FloatArray,
+    channels: range | list[int],
+    steps: FloatArray,
+    few: list[int] | None = None,
 ) -> FloatArray | None:
-    """What each channel does to each number of the answer, (C, T, O)."""
+    """What each channel does to each number of the answer, (C, T, O); few: in those frames only."""
     found = []
     for channel in channels:
         moved = rows.copy()
         moved[:, channel] += steps[channel]
-        beside = subject.rows_from(name, moved)
+        beside = subject.rows_from(name, moved, few)
         if beside is None:
             return None
         found.append((beside - answer) / steps[channel])

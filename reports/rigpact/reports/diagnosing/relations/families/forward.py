@@ -24,6 +24,7 @@ from rigpact.reports.diagnosing.relations.target import STORED
 
 _STEP = 2.0**-10
 """How far a number is moved, in parts of its size, to see what comes of it."""
+_FRAMES = 96
 _ROUNDS = 10
 _PATIENCE, _WORSE = 2, 0.7
 """A start from which so many steps more leave this part of the error leads nowhere."""
@@ -128,7 +129,7 @@ def _with_one_number(subject: Subject, array: Array, entries: NDArray[np.intp], 
 
     def rows_of(number: float) -> FloatArray | None:
         contract = under(number)
-        return None if contract is None else subject.rows_under(contract)
+        return None if contract is None else subject.rows_under(contract, _beginning(subject))
 
     number = next((each for start in (1.0, 0.5) if (each := _gauss_newton(subject, rows_of, start)) is not None), None)
     contract = None if number is None else under(number)
@@ -153,22 +154,32 @@ def _changed(name: str, edit: _Edit, number: float, known: Subject) -> Mapping[s
 
 def _fitted(subject: Subject, name: str, rows: FloatArray, edit: _Edit) -> float | None:
     """The roundest number of an edit that brings the stage near to what was recorded; None where none does."""
+    begun = _beginning(subject)
     for start in edit.starts(rows):
-        found = _gauss_newton(subject, lambda number: subject.rows_from(name, edit.rule(rows, number)), start)
+        found = _gauss_newton(
+            subject, lambda number: subject.rows_from(name, edit.rule(rows[begun], number), begun), start
+        )
         if found is not None:
             return found
     return None
 
 
+def _beginning(subject: Subject) -> list[int]:
+    """The frames that a number is fitted to: all up to some after the first that differs, as a filter remembers every one."""
+    first = int(np.argmax(subject.failing.any(axis=1)))
+    return list(range(min(len(subject.failing), first + _FRAMES)))
+
+
 def _gauss_newton(subject: Subject, rows_of: Callable[[float], FloatArray | None], number: float) -> float | None:
-    """rows_of: a number to the rows of the stage, (T, W)."""
-    failing = subject.failing
+    """rows_of: a number to the rows of the stage in `_beginning`, (T, W)."""
+    begun = _beginning(subject)
+    recorded, failing = subject.recorded[begun], subject.failing[begun]
 
     def left(value: float) -> FloatArray | None:
         rows = rows_of(value)
-        return None if rows is None else (subject.recorded - rows)[failing]
+        return None if rows is None else (recorded - rows)[failing]
 
-    apart = (subject.recorded - subject.replayed)[failing]
+    apart = (recorded - subject.replayed[begun])[failing]
     error = left(number)
     for turn in range(_ROUNDS):
         move = _STEP * max(abs(number), _STEP)
@@ -199,7 +210,8 @@ def _size(values: FloatArray) -> float:
 
 def _roundest(subject: Subject, number: float, error: FloatArray, slope: FloatArray) -> float | None:
     """The number that almost every value that tells leaves open; None where they leave none: it is not there yet."""
-    bound = (subject.bound + STORED * np.abs(subject.recorded))[subject.failing]
+    begun = _beginning(subject)
+    bound = (subject.bound + STORED * np.abs(subject.recorded))[begun][subject.failing[begun]]
     tells = np.isfinite(error) & (np.abs(slope) > 0.5 * np.median(np.abs(slope[slope != 0.0])))
     if not tells.any():
         return None

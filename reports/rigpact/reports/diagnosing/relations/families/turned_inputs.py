@@ -23,6 +23,8 @@ from rigpact.reports.diagnosing.relations.subject import Subject
 _PIECES, _FRAMES = 3, 10
 """The turn is fitted to so many pieces of so many frames, as some stages remember a few, and judged in all."""
 _ROUNDS, _STEP = 12, 2.0**-12
+_PATIENCE, _WORSE = 3, 0.7
+"""A start from which so many steps leave this part of the error leads nowhere."""
 _NEAR = 2.0**-12
 """The part of the error that may be left of a fit: a wrong turn leaves more, a right one is judged by its bound."""
 Turn = Callable[[FloatArray, FloatArray], FloatArray]
@@ -69,7 +71,7 @@ def turned_inputs(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
 
 def _edits(subject: Subject, name: str) -> Iterator[_Edit]:
     groups = groups_of(subject.contract.fields(name))
-    for group in groups:
+    for group in filter(partial(subject.can_mend, name), groups):
         said = name if len(groups) == 1 else f"{name}[{group.name}]"
         codec = codec_of(group, subject.contract)
         if codec is not None:
@@ -126,8 +128,10 @@ def _nearest(
     left: Callable[[FloatArray], FloatArray | None], rotation: FloatArray, axes: FloatArray, before: FloatArray
 ) -> FloatArray | None:
     """The turn that Gauss-Newton reaches from one by turns about some axes, (A, 3); None where it leaves too much."""
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         error = left(rotation)
+        if turn == _PATIENCE and error is not None and np.linalg.norm(error) > _WORSE * np.linalg.norm(before):
+            return None
         moved = [left(_rotation(_STEP * axis) @ rotation) for axis in axes]
         if error is None or any(each is None for each in moved):
             return None
