@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import socket
 import struct
 import threading
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from rigpact.reference_runtime.systems.neurarig.server import Server
-from rigpact.reference_runtime.systems.neurarig.session import Session
+from rigpact.reference_runtime.systems.neurarig.session import Session, frame_refusal
 from rigpact.reference_runtime.systems.neurarig.wire import (
     LARGEST_DATAGRAM,
     RIG_BONES,
@@ -196,6 +197,14 @@ def test_a_frame_needs_its_peers_handshake_where_there_is_one_and_silent_peers_a
     assert (public.receive(SOUND, PEER), public.counts.refused) == (SOUND_REPLY, {})
 
 
+@every_case(("filled", "place"), [(0, 0), (1, 1), (15, 15)])
+def test_a_frame_that_was_copied_too_short_is_told_from_where_on(filled: int, place: int) -> None:
+    """Who copies 63 bytes for 63 floats sees how many arrived."""
+    told = frame_refusal(np.where(np.arange(63) < filled, 1.0, 0.0))
+    assert told is not None
+    assert (told.reason, re.findall(r"\d+", told.detail)) == (Reason.DEAD_INPUT, [str(place)])
+
+
 @settings(deadline=None)
 @given(datagram=st.binary(max_size=400))
 def test_any_bytes_are_a_message_or_a_refusal(datagram: bytes) -> None:
@@ -222,6 +231,7 @@ def test_the_server_survives_what_is_thrown_at_its_socket() -> None:
     thread.join(timeout=5.0)
     server.close()
     assert sum(server.session.counts.refused.values()) >= len(sent) - 1 > 20
+    assert server.session.counts.refused[Reason.TOO_LARGE] == 1  # and not cut to what the buffer holds
 
 
 @contextmanager
