@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,10 +125,12 @@ def _lags(matches: NDArray[np.bool_], differs: Frames, every: _Timeline) -> list
     """By how many frames the numbers of almost every frame that differs may come late (-) or early (+), the shortest first."""
     row, other = np.nonzero(matches)
     lags, counts = np.unique(every.frame[other] - differs[row], return_counts=True)
-    enough = counts > min(_FEWEST, len(differs) - 1)  # where fewer frames differ, all of them
-    known = np.array([np.count_nonzero(np.isin(differs + lag, every.frame)) for lag in lags[enough]])
-    fits = lags[enough][counts[enough] >= NEARLY * known]
-    return [int(lag) for lag in sorted(fits[fits != 0], key=lambda lag: (abs(lag), lag))[:_LAGS]]
+    enough = (counts > min(_FEWEST, len(differs) - 1)) & (lags != 0)  # where fewer frames differ, all of them
+    nearest = sorted(
+        zip(lags[enough].tolist(), counts[enough].tolist(), strict=True), key=lambda each: (abs(each[0]), each)
+    )
+    fits = (lag for lag, count in nearest if count >= NEARLY * np.count_nonzero(every.at(differs + lag)[1]))
+    return list(islice(fits, _LAGS))
 
 
 def _may_hold(matches: NDArray[np.bool_], differs: Frames, every: _Timeline, source: Source) -> bool:
