@@ -75,11 +75,6 @@ class Subject:
         return distance(self.stage.measure, self.recorded, self.replayed)
 
     @property
-    def worst_row(self) -> int:
-        """The row of the value that is worst in tolerances."""
-        return int(np.argmax(np.nan_to_num(self.error.excess).max(axis=1)))
-
-    @property
     def places(self) -> list[Place]:
         """Where a relation may hold: all of the stage, each slice that differs, the bones or fields of it that differ."""
         return places_of(self.stage.name, self.contract.fields(self.stage.name), self.failing)
@@ -121,19 +116,13 @@ class Subject:
         found = self._rows(ReplayedFrames(evidence, self.contract))
         return None if found is None else found.astype(np.float64)
 
-    def spread(self, place: Place, rows: FloatArray, bound: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Rows and bound of a place, put into those of the stage."""
-        if place.is_whole:
-            return rows, bound
-        all_rows, all_bounds = self.replayed.copy(), self.bound.copy()
-        all_rows[:, place.channels], all_bounds[:, place.channels] = rows, bound
-        return all_rows, all_bounds
-
     def reading(
         self, place: Place, kind: str, words: str, rows: FloatArray, bound: FloatArray, fitted: int = 0
     ) -> Reading:
-        """A reading of a place."""
-        return Reading(kind, words, *self.spread(place, rows, bound), fitted, place)
+        """A reading of a place: its rows and their bound are put into those of the stage."""
+        every, bounds = self.replayed.copy(), self.bound.copy()
+        every[:, place.channels], bounds[:, place.channels] = rows, bound
+        return Reading(kind, words, every, bounds, fitted, place)
 
     def shifted(self, rows: FloatArray, lag: int) -> FloatArray:
         """Rows of `lag` frames later, (T, width); where that frame was not recorded, the frame's own."""
@@ -223,7 +212,7 @@ class Subject:
         count = len(self.evidence.frame)
         if count <= 2 * FEW or self.contract.system.windowed:
             return None
-        worst = min(max(self.worst_row, 1), count - 1)
+        worst = min(max(int(np.argmax(np.nan_to_num(self.error.excess).max(axis=1))), 1), count - 1)
         early = count // 3  # not the first ones: what stands before a recording is not known
         return sorted({early, early + 1, worst - 1, worst, count - 2, count - 1})
 
@@ -298,11 +287,6 @@ class Subject:
         return [
             Subject(frames.evidence, self.contract, self.error, frames) for frames in self.frames.moved_by_writing()
         ]
-
-    @cached_property
-    def unwritten(self) -> FloatArray:
-        """(T, width): how far the replay may be from what the engine had before it wrote: the bound without the digits lost."""
-        return np.asarray(np.maximum(self.bound - self.lost_in_writing(self.recorded), 0.0))
 
     def lost_in_writing(self, rows: FloatArray) -> FloatArray:
         """How far recorded numbers may be from those that were written."""

@@ -202,8 +202,9 @@ class Target:
             if found is not None:
                 yield replace(found, source=Place(self.name, channels), pieces=pieces, is_rule=is_rule)
             return
-        bound = np.abs(steepness) * subject.unwritten[:, channels] + extra
-        bound = bound + subject.lost_in_writing(subject.recorded[:, channels]) + gamma(_OPERATIONS) * np.abs(rows)
+        lost = subject.lost_in_writing(subject.recorded[:, channels])
+        bound = np.abs(steepness) * np.maximum(subject.bound[:, channels] - lost, 0.0) + extra
+        bound = bound + lost + gamma(_OPERATIONS) * np.abs(rows)
         found = subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
         yield replace(found, pieces=pieces, is_rule=is_rule)
 
