@@ -25,9 +25,10 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 
-from ..grading import Claim, claims_of, numbers_in
+from ..grading import Claim, claims_of
 from .edits import Edit
 from .interpreter import run
+from .meant import candidates, channels_in
 from .program import Floating, Program, Rows
 
 LEFT = 1e-3
@@ -35,6 +36,7 @@ LEFT = 1e-3
 ROUNDING = 1e-5
 """What float32 leaves of numbers of size 1 after a dozen operations, many times over; a planted edit has to move more."""
 MOST_TRIED = 24
+_TOGETHER = "both together"
 NEARLY = 10
 """A claim that leaves some frames is right where one in so many differs under it."""
 _MOVED = r"exchang|swap|in place of|holds?\b|other channels|other parts|from .*\[|reorder|permut|order"
@@ -205,6 +207,7 @@ def grade(case: Case, answer: Mapping[str, Any], ask_again: Callable[[Mapping[st
     others = [claim for claim in claims if claim not in false]
     tries = _Tries(case, wrong)
     true |= tries.explaining([claim for claim in others if not (claim.readings and again)])
+    true |= tries.pairs([claim for claim in others if _TOGETHER in claim.text])
     said = tuple(
         any(said_by[claim][place] or (claim in true and one.shows_in(claim.stage)) for claim in others)
         for place, one in enumerate(alone)
@@ -282,59 +285,9 @@ def covers(claim: Claim, one: Alone) -> bool:
     return wanted <= found or (claim.stage in one.wrong and one.moved(claim.stage) <= found)
 
 
-def channels_in(claim: Claim, program: Program, vector: str) -> set[int]:
-    """The channels of a vector that a claim names, or lists as data; none where it is said of all."""
-    if claim.channels and (claim.source or claim.stage) == vector:
-        known = program.vectors.get(vector)
-        return set(claim.channels) if known and len(claim.channels) < known.width else set()
-    text = re.sub(r"frames? [\d, ]+(and \d+)?", "", claim.text)
-    named = {place: name for place, name in enumerate(program.fields(vector)) if not name.isdigit()}
-    found = {place for place, name in named.items() if claim.has(rf"(?<!\w){re.escape(name)}(?!\w)")}
-    spans = [(int(first), int(last)) for first, last in re.findall(r"\[(\d+):(\d+)\]", text)]
-    spans += [(int(first), int(last) + 1) for first, last in re.findall(r"channels? (\d+) (?:to|–|-) (\d+)", text)]
-    for first, last in spans:
-        found |= set(range(first, last))
-    for numbers in re.findall(r"\[(\d+(?:, \d+)*)\]|channels? (\d+(?:, \d+)*(?: and \d+)?)(?!\d|\.\d)", text):
-        found |= {int(each) for each in re.findall(r"\d+", " ".join(numbers))}
-    return found
-
-
-def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, str]]) -> Iterator[Edit]:
-    """The edits that a claim may mean: kinds whose words it has, with its numbers, at its stage or before one of its inputs."""
-    operations = {each.name: each for each in program.operations}
-    if claim.stage not in operations:
-        return
-    own, numbers = operations[claim.stage], tuple(dict.fromkeys(numbers_in(claim.text)))[:5]
-    channels = tuple(sorted(each for each in channels_in(claim, program, own.name) if each < own.width))
-    begins = re.search(r"from frame (\d+) on", claim.text)
-    named = (source for source in own.of if claim.has(rf"\b{re.escape(source)}\b"))
-    for kind, source in product(_TRIED, ("", *named)):
-        if claim.has(words[kind][0].replace("{0}", r"\d")):
-            for values in _numbers_for(kind, numbers):
-                frames = (int(values[0]), 1) if kind == "frozen" else (int(begins[1]) if begins else 0, 1)
-                yield Edit(kind, own.name, source, values, () if source else channels, frames)
-
-
-_TRIED = (
-    "scale", "offset", "sign", "tanh", "half", "delay", "stuck", "smoothed", "deadband", "rate_limit", "hold", "clip", "frozen",
-)  # fmt: skip
-
-
-def _numbers_for(kind: str, numbers: Sequence[float]) -> Iterator[tuple[float, ...]]:
-    if kind in ("sign", "tanh", "half"):
-        yield ()
-    elif kind == "clip":
-        yield from ((-abs(each), abs(each)) for each in numbers)
-        yield from ((low, high) for low in numbers for high in numbers if low < high)
-    elif kind in ("delay", "hold", "frozen"):
-        yield from ((abs(each),) for each in (*numbers, 1.0) if float(each).is_integer() and 0 < abs(each) < 50)
-    elif kind == "offset":
-        yield from ((sign * each,) for each in numbers for sign in (1.0, -1.0))
-    else:
-        yield from ((each,) for each in (*numbers, *((0.0,) if kind == "stuck" else ())))
-
-
-_FIRM = re.compile(r"\d\S* times what it should be$|\d more than it should be$|the answer of frame t-\d+$")
+_FIRM = re.compile(
+    r"\d\S* times what it should be$|\d more than it should be$|the answer of frame t-\d+$|[wxyz] in place of [wxyz, ]+$"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,8 +318,20 @@ class _Tries:
                 return edit
         return None
 
+    def right_where_it_moves(self, claim: Claim) -> Edit | None:
+        for edit in self.edits(claim):
+            found = self.case.replayed(edit)
+            moved = {name: np.flatnonzero((found[name] != rows).any(axis=0)) for name, rows in self.wrong.items()}
+            parts = [self.same(found, name, channels) for name, channels in moved.items() if len(channels)]
+            if parts and all(parts):
+                return edit
+        return None
+
     def explaining(self, claims: Sequence[Claim]) -> set[Claim]:
-        """The claims that, planted together at their stage from the recorded inputs, give what was recorded there."""
+        """The claims that, planted together at their stage from the recorded inputs, give what was recorded there.
+
+        Or claims of several vectors that were not recorded, each right where it moves a number, that explain all together.
+        """
         found: set[Claim] = set()
         for stage in {claim.stage for claim in claims}:
             mine = (
@@ -377,6 +342,19 @@ class _Tries:
             if meant and mine:
                 together = self.case.replayed(*meant.values())
                 found |= meant.keys() if all(self.same(together, name) for name in mine) else set()
+        apart = {claim: edit for claim in claims if (edit := self.right_where_it_moves(claim)) is not None}
+        if len(apart) == len(claims) > 1:
+            together = self.case.replayed(*apart.values())
+            found |= {*apart} if all(self.same(together, name) for name in self.wrong) else set()
+        return found
+
+    def pairs(self, claims: Sequence[Claim]) -> set[Claim]:
+        """Two claims of one stage that hold together only: edits that they may mean, planted together."""
+        found: set[Claim] = set()
+        for stage in {claim.stage for claim in claims} & self.wrong.keys():
+            said = [claim for claim in claims if claim.stage == stage]
+            if any(self.same(self.case.replayed(*edits), stage) for edits in product(*map(self.edits, said))):
+                found |= {*said}
         return found
 
     def contradict(self, claim: Claim) -> bool:
