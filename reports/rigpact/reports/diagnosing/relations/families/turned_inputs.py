@@ -108,7 +108,8 @@ def _fitted(subject: Subject, edit: _Edit) -> FloatArray | None:
         return np.where(np.isfinite(apart), apart, 0.0)
 
     before = left(np.eye(3))
-    if before is None or not before.any():
+    some = left(_rotation(np.array((0.7, -0.4, 0.5))))
+    if before is None or some is None or not before.any() or np.array_equal(some, before):
         return None
     axes = [axis * sign for axis, sign in product(np.eye(3), (1.0, -1.0))]
     starts = [np.eye(3), *(_rotation(axis * angle) for axis in axes for angle in (0.5 * np.pi, np.pi))]
