@@ -1,26 +1,31 @@
 """Bounds that operations share: Higham, Accuracy and Stability of Numerical Algorithms, ch. 3 (gamma_n)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from rigpact.contract.declared.operation import Built
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.plan import Read, moved
 from rigpact.contract.systems.stage import Bound, Bounds
 from rigpact.reference_runtime.operations.rounding import gamma
 
 Terms = Callable[[Frames], FloatArray]
 """Frames -> for each channel the sum of the sizes of the terms that are added up, (N, width)."""
+Moved = Callable[[Frames, Bounds], FloatArray]
+"""Frames and the bounds of what is read -> what these lead to, (N, width)."""
 
 
-def sum_of(operations: int, terms: Terms, moved: Callable[[Frames, Bounds], FloatArray] | None = None) -> Bound:
+def sum_of(operations: int, terms: Terms, leads_to: Moved | None = None) -> Bound:
     """A sum of terms: gamma(operations) times the sum of their sizes, whatever the result cancels to.
 
-    moved: frames and the bounds of what is read -> what these lead to; a stage that derives it is propagated.
+    leads_to: a stage that derives it is propagated.
     """
 
     def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
-        through = 0.0 if moved is None else np.nan_to_num(moved(frames, upstream))
+        through = 0.0 if leads_to is None else np.nan_to_num(leads_to(frames, upstream))
         return np.broadcast_to(gamma(operations) * terms(frames) + through, rows.shape)
 
     return bound
@@ -62,3 +67,24 @@ def of_any_frame(upstream: Bounds, name: str, shape: tuple[int, ...]) -> FloatAr
         return np.zeros(shape)
     with np.errstate(invalid="ignore"):
         return np.broadcast_to(np.nan_to_num(upstream[name]).max(axis=0), shape)
+
+
+Taken = Callable[[Frames], tuple[Sequence[Read], Sequence[int], Sequence[int]]]
+"""Frames -> the vectors that are read, their widths, and of each number of the result its place among them end to end."""
+
+
+def only_moved(fields: FieldLayout, taken: Taken, reach: tuple[int, int] = (0, 0)) -> Built:
+    """Numbers are only moved, each with its own bound; of frames within `reach`, with the largest of the run."""
+    bound_of = of_any_frame if any(reach) else of_same_frame
+
+    def compute(frames: Frames) -> FloatArray:
+        reads, _, places = taken(frames)
+        rows = [frames.at(each.stage, each.lag, each.start) if any(reach) else frames[each.stage] for each in reads]
+        return np.hstack(rows)[:, places]
+
+    def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
+        reads, widths, places = taken(frames)
+        pairs = zip(reads, widths, strict=True)
+        return np.hstack([bound_of(upstream, each.stage, (len(rows), width)) for each, width in pairs])[:, places]
+
+    return Built(fields, compute, bound, reach=reach, is_propagated=True, planned=lambda frames: moved(*taken(frames)))
