@@ -29,11 +29,9 @@ def channels_of(fields: Iterable[Field]) -> list[int]:
     return [channel for each in fields for channel in range(each.start, each.stop)]
 
 
-def whole_quaternions(use: Use, source: Input) -> int:
-    """How many quaternions a vector holds, four numbers each."""
-    count, rest = divmod(source.fields.width, 4)
+def whole_count(use: Use, source: Input, size: int, expected: str) -> int:
+    """How many vectors of `size` numbers each a vector holds."""
+    count, rest = divmod(source.fields.width, size)
     if rest:
-        raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "quaternions, 4 each"
-        )
+        raise use.wrong(Wrong.WIDTH, "of", f"{source.name}, {source.fields.width} numbers", expected)
     return count

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown
+from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
@@ -25,7 +25,7 @@ def _select(use: Use) -> Built:
     source, names = use.inputs[0], use.word_list("take")
     chosen = _found(use, names, ("take",))
     if len(set(names)) != len(names):
-        raise Misdeclared(Wrong.NAMED_TWICE, use.at("take"), "a field that is taken twice", "each field once")
+        raise use.wrong(Wrong.NAMED_TWICE, "take", "a field that is taken twice", "each field once")
     orders = _orders(chosen, source.fields)
     for reading, other in _other_lists(use, names).items():
         channels = channels_of(other)
@@ -179,7 +179,7 @@ def _replaced(use: Use) -> Built:
     places = channels_of(fields_named(use, source, "taken", 0))
     if len(places) != new.fields.width:
         found = f"{new.name}, {new.fields.width} numbers"
-        raise Misdeclared(Wrong.WIDTH, use.at("of"), found, f"{len(places)}, as the fields of `taken` have")
+        raise use.wrong(Wrong.WIDTH, "of", found, f"{len(places)}, as the fields of `taken` have")
 
     def compute(frames: Frames) -> FloatArray:
         rows = frames[source.name].copy()
@@ -209,9 +209,7 @@ def _constant(use: Use) -> Built:
     source = use.inputs[0]
     own = [each.name for each in source.fields]
     if len(own) != source.fields.width:
-        raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{source.name}, fields of several numbers", "fields of one number"
-        )
+        raise use.wrong(Wrong.WIDTH, "of", f"{source.name}, fields of several numbers", "fields of one number")
     given = use.table.get("value")
     named = use.numbers.get(given) if isinstance(given, str) else None
     if named is not None and named.names:

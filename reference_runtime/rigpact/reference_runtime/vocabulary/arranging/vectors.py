@@ -10,7 +10,7 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.cross_checks import MOST_FRAMES, refuse_wide
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
@@ -46,7 +46,7 @@ def _nesting(use: Use) -> Choice:
     counts = {len(tuple(each.fields)) for each in use.inputs}
     if use.table["layout"] == "interleaved" and len(counts) > 1:
         found = ", ".join(f"{each.name} {len(tuple(each.fields))}" for each in use.inputs)
-        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{found} fields", "as many fields of each vector")
+        raise use.wrong(Wrong.WIDTH, "of", f"{found} fields", "as many fields of each vector")
     return use.choice("layout", {name: name for name in _NESTED}, "how vectors and their fields are nested", {
         "end_to_end": "the vectors stand one behind the other: take the first field of each, then the second of each",
         "interleaved": "the fields of the vectors take turns: the contract lays whole vectors end to end",

@@ -7,7 +7,7 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
@@ -151,9 +151,7 @@ def build(use: Use) -> Built:
     size, variants = FORMS[kind]
     count = source.fields.width // size
     if root is not None and root.fields.width != 3:
-        raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{root.name}, {root.fields.width} numbers", "3: where the root is"
-        )
+        raise use.wrong(Wrong.WIDTH, "of", f"{root.name}, {root.fields.width} numbers", "3: where the root is")
     above = _parents(use, count)
     has_product = max(above) > 0 and use.table.get("rotations_in", "parent") == "parent"
     joints = _Joints(

@@ -7,7 +7,7 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Input, Operation, Reading, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.declared.problems import Wrong, unknown
 from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
@@ -218,7 +218,7 @@ def _blend(use: Use) -> Built:
     widths = {each.fields.width for each in use.inputs}
     if len(widths) > 1:
         found = ", ".join(f"{each.name} {each.fields.width}" for each in use.inputs)
-        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"widths {found}", "vectors of one width")
+        raise use.wrong(Wrong.WIDTH, "of", f"widths {found}", "vectors of one width")
     names = [each.name for each in use.inputs]
     meaning = f"the weights of {', '.join(names)}"
     weights = use.number("weights", len(names), meaning=meaning, misread=_BLEND_READINGS, is_table=True)
@@ -272,7 +272,7 @@ def _linear_map(use: Use) -> Built:
     rows, *columns = use.value_of(matrix).shape or (0,)
     if columns != [rows] or source.fields.width % rows:
         found = f"{use.value_of(matrix).shape} for {source.fields.width} numbers"
-        raise Misdeclared(Wrong.WIDTH, use.at("matrix"), found, "n rows of n numbers, n a part of the stage's width")
+        raise use.wrong(Wrong.WIDTH, "matrix", found, "n rows of n numbers, n a part of the stage's width")
 
     def times(values: FloatArray, by: FloatArray) -> FloatArray:
         return np.asarray((values.reshape(len(values), -1, rows) @ by.T).reshape(len(values), -1))

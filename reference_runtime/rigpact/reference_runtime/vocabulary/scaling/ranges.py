@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
@@ -18,6 +18,7 @@ from rigpact.reference_runtime.operations.geometry import wrapped
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
+from rigpact.reference_runtime.vocabulary.named_fields import whole_count
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result, samples, wide
 
 _MOST = float(np.finfo(np.float32).max)
@@ -34,9 +35,7 @@ def _clip(use: Use) -> Built:
         raise use.missing("lowest", "lowest, highest, or both")
     low, high = (use.number(key, width, default=end) for key, end in _ENDS.items())
     if np.any(use.value_of(low) >= use.value_of(high)):
-        raise Misdeclared(
-            Wrong.NUMBERS, use.at("lowest"), "a low end that is not below the high end", "lowest < highest"
-        )
+        raise use.wrong(Wrong.NUMBERS, "lowest", "a low end that is not below the high end", "lowest < highest")
     ends = [use.value_of(number).reshape(-1) for number in (low, high)]
     probe = 8.0 * samples(width) * np.maximum(1.0, np.maximum(*map(np.abs, ends)))
     ways = CLIPPED if len(given) == len(_ENDS) else {way: CLIPPED[way] for way in ("clamped", "none")}
@@ -220,10 +219,7 @@ THRESHOLD = Operation(
 def _norm(use: Use) -> Built:
     """One number for every `of_each` numbers, 3 if it is left out."""
     source, size = use.inputs[0], use.whole("of_each", low=1, default=3)
-    if source.fields.width % size:
-        raise Misdeclared(
-            Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", f"vectors of {size}"
-        )
+    count = whole_count(use, source, size, f"vectors of {size}")
     measure = use.choice("measure", LENGTHS, f"how {use.stage} measures a vector", {
         "squared": "the square root is left out", "euclidean": "the square root is taken; the contract compares squares",
     }, shows=lambda apply: apply(samples(size)))  # fmt: skip
@@ -234,7 +230,6 @@ def _norm(use: Use) -> Built:
 
     bound = of_result(size + 4)  # only sums of numbers of one sign; the square root halves it and adds its own
     names = [each.name for each in source.fields]
-    count = source.fields.width // size
     names = names if len(names) == count else [f"{use.stage}_{place}" for place in range(count)]
     layout = FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
 

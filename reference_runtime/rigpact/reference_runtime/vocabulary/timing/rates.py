@@ -6,7 +6,7 @@ import numpy as np
 
 from rigpact.contract.declared.cross_checks import MOST_FRAMES
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown
+from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.declared.values import Number
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
@@ -134,12 +134,8 @@ def _integrate(use: Use) -> Built:
     """of = [state, rate]; the step is a frame's duration if it is left out."""
     state, rate = use.inputs
     if state.fields.width != rate.fields.width:
-        raise Misdeclared(
-            Wrong.WIDTH,
-            use.at("of"),
-            f"{state.fields.width} and {rate.fields.width} numbers",
-            "a state and a rate of one width",
-        )
+        found = f"{state.fields.width} and {rate.fields.width} numbers"
+        raise use.wrong(Wrong.WIDTH, "of", found, "a state and a rate of one width")
     step = time_step(use)
     probe = samples(1)
     means = use.choice("rate_means", _MEANINGS, f"the meaning of {rate.name}", {
@@ -185,7 +181,7 @@ def _integrate_rotation(use: Use) -> Built:
     quaternion, rate = use.inputs
     if rate.fields.width * 4 != quaternion.fields.width * 3:
         found = f"{quaternion.fields.width} and {rate.fields.width} numbers"
-        raise Misdeclared(Wrong.WIDTH, use.at("of"), found, "quaternions and as many angular velocities")
+        raise use.wrong(Wrong.WIDTH, "of", found, "quaternions and as many angular velocities")
     order = order_knob(use, quaternion)
     step = time_step(use)
     side = use.choice("side", _SIDES, "the side on which the turn of one frame is multiplied", {

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout
@@ -257,7 +257,7 @@ def kind_of(use: Use) -> FieldKind:
     kind = next(iter(kinds))
     if len(kinds) > 1 or kind not in FORMS:
         found = ", ".join(sorted(each.value for each in kinds))
-        raise Misdeclared(Wrong.KIND, use.at("of"), f"fields of the kind {found}", f"one kind of {', '.join(FORMS)}")
+        raise use.wrong(Wrong.KIND, "of", f"fields of the kind {found}", f"one kind of {', '.join(FORMS)}")
     return kind
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong
+from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.values import Choice
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
@@ -21,7 +21,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import (
 )
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
-from rigpact.reference_runtime.vocabulary.named_fields import whole_quaternions
+from rigpact.reference_runtime.vocabulary.named_fields import whole_count
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide
 
 ORDER_OF = {FieldKind.QUATERNION_XYZW: "xyzw", FieldKind.QUATERNION_WXYZ: "wxyz"}
@@ -34,7 +34,7 @@ _ORDER_HINTS = {
 def order_knob(use: Use, source: Input, key: str = "quaternion_order") -> Choice:
     """The order of the components of a vector of quaternions: its fields' kind says it, or the parameter; else it is open."""
     declared = {ORDER_OF.get(each.kind) for each in source.fields}
-    whole_quaternions(use, source)
+    whole_count(use, source, 4, "quaternions, 4 each")
     own = next(iter(declared)) if len(declared) == 1 else None
     return use.choice(
         key, TO_XYZW, f"the order of the quaternion's components in {source.name}", _ORDER_HINTS, default=own
@@ -50,7 +50,7 @@ def order_written(use: Use, source: Input, key: str = "quaternion_order") -> lis
 def refuse_other_counts(use: Use, one: int, many: int, expected: str) -> None:
     """Misdeclared unless there is one of something, or as many as of the others."""
     if one not in (1, many):
-        raise Misdeclared(Wrong.WIDTH, use.at("of"), f"{one} and {many}", expected)
+        raise use.wrong(Wrong.WIDTH, "of", f"{one} and {many}", expected)
 
 
 def split(rows: FloatArray, order: list[int]) -> FloatArray:
@@ -106,13 +106,9 @@ _RELATIVE_OPERATIONS = 16
 def _relative(use: Use) -> Built:
     """of = [points, origin, quaternion]."""
     points, origin, quaternion = use.inputs
-    for source in (points, origin):
-        if source.fields.width % 3:
-            raise Misdeclared(
-                Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "points, 3 each"
-            )
-    order, count = order_knob(use, quaternion), points.fields.width // 3
-    refuse_other_counts(use, origin.fields.width // 3, count, "one origin, or as many as points")
+    count, origins = (whole_count(use, each, 3, "points, 3 each") for each in (points, origin))
+    order = order_knob(use, quaternion)
+    refuse_other_counts(use, origins, count, "one origin, or as many as points")
     refuse_other_counts(use, quaternion.fields.width // 4, count, "one quaternion, or as many as points")
     direction = use.choice("direction", FRAMES, "how points and the frame are combined")
 
@@ -131,8 +127,7 @@ def _relative(use: Use) -> Built:
         return np.broadcast_to(sizes, rows.shape).reshape(len(rows), -1)
 
     def planned(frames: Frames) -> Step:
-        counts = origin.fields.width // 3, quaternion.fields.width // 4
-        words = direction.word_of(frames), *counts, *order.of(frames)
+        words = direction.word_of(frames), origins, quaternion.fields.width // 4, *order.of(frames)
         return Step("relative", tuple(Read(each.name) for each in use.inputs), words)
 
     return Built(points.fields, compute, sum_of(_RELATIVE_OPERATIONS, terms), planned=planned)
@@ -166,11 +161,7 @@ def _rotate(use: Use) -> Built:
     is_each = False
     if len(use.inputs) == 2:
         source = use.inputs[1]
-        if source.fields.width % 3:
-            raise Misdeclared(
-                Wrong.WIDTH, use.at("of"), f"{source.name}, {source.fields.width} numbers", "vectors, 3 each"
-            )
-        counts = quaternion.fields.width // 4, source.fields.width // 3
+        counts = quaternion.fields.width // 4, whole_count(use, source, 3, "vectors, 3 each")
         refuse_other_counts(use, *counts, "one quaternion, or as many as vectors")
         layout = source.fields
 

@@ -14,7 +14,7 @@ from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.definitions.quaternions import unit, unit_or_identity, unit_or_zeros
 from rigpact.reference_runtime.operations.precision import stored
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reference_runtime.vocabulary.named_fields import whole_quaternions
+from rigpact.reference_runtime.vocabulary.named_fields import whole_count
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 
 _NORMALISE = 12
@@ -40,7 +40,8 @@ _SIGNS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 def build(use: Use) -> Built:
     """Quaternions xyzw, as many as come in."""
-    source, count = use.inputs[0], whole_quaternions(use, use.inputs[0])
+    source = use.inputs[0]
+    count = whole_count(use, source, 4, "quaternions, 4 each")
     hints = {
         "unit_or_zeros": "a quaternion without a direction stays zeros, which turn nothing; the contract has the identity there",
         "none": "the network's quaternions are not unit: normalise before any use",
