@@ -12,7 +12,7 @@ import pytest
 from rigpact.contract.documents import Document, documents_remembered, read_document
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 
 from . import small_character as small
 
@@ -61,11 +61,11 @@ class Sample:
         with documents_remembered(self.remembered):
             return read_document(path)
 
-    def subject(self) -> Subject:
+    def subject(self) -> Artefacts:
         """Everything, as one check looks at it."""
         bundle, companion, *others = (None if name in self.absent else self.write(name) for name in FILES)
         model = None if "model" in self.absent else self.model
-        return Subject(bundle, companion, tuple(each for each in others if each is not None), model)
+        return Artefacts(bundle, companion, tuple(each for each in others if each is not None), model)
 
     def check(self) -> FindingsReport:
         """Run every rule on everything."""

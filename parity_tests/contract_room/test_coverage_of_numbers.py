@@ -7,7 +7,7 @@ from typing import Any
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.files import JsonFile
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 
 from ..every_case import every_case
 from .edits import holder_of, put
@@ -63,7 +63,7 @@ def pointers(data: dict[Kind, Any], kind: Kind) -> list[str]:
     files = {each: JsonFile(Path(f"{each}.json"), b"", content, standard=False) for each, content in data.items()}
     documents = [Document(each, file) for each, file in files.items()]
     found = [
-        each for each in check(Subject(*documents)).findings if each.rule.code != "RP003"
+        each for each in check(Artefacts(*documents)).findings if each.rule.code != "RP003"
     ]  # lenient JSON, which it is
     return [each.pointer for each in found if each.file == f"{kind}.json"]
 

@@ -20,7 +20,7 @@ import rigpact.contract.rules
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.rules import ALL_RULES, FAMILIES, MEASURED, RETIRED, check
 from rigpact.contract.rules.catalogue import refusals
-from rigpact.contract.rules.family import Subject
+from rigpact.contract.rules.family import Artefacts
 from rigpact.contract.rules.files.structure import check_against_schema
 
 from ..every_case import every_case
@@ -88,7 +88,7 @@ def test_the_defect_is_found_where_it_is_and_told_as_it_was(sample: Any, number:
     if subject.bundle is not None:  # a contract is refused for what the check finds, and for nothing else
         own = {str(document.path) for document in (subject.bundle, subject.companion) if document is not None}
         shown = [each for each in report.findings if each.rule.engine_refuses and each.file in own]
-        assert sorted(map(place, refusals(Subject(subject.bundle, subject.companion)))) == sorted(map(place, shown))
+        assert sorted(map(place, refusals(Artefacts(subject.bundle, subject.companion)))) == sorted(map(place, shown))
 
 
 def golden_examples() -> dict[str, dict[str, str]]:

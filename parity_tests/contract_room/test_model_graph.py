@@ -23,7 +23,7 @@ from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.model.graph import TensorSignature, escapes_folder, open_model
 from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.model.signature import read_model, read_model_signature
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 
 from ..every_case import every_case
 from .model_cases import external, honest_model, node, of_size, weight
@@ -37,7 +37,7 @@ EXTERNAL = 89 * 18 * 4
 
 def codes(path: Path) -> dict[str, str]:
     """The findings of the rules on a file: pointer by code."""
-    return {finding.rule.code: finding.pointer for finding in check(Subject(model=read_model(path))).findings}
+    return {finding.rule.code: finding.pointer for finding in check(Artefacts(model=read_model(path))).findings}
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_sound_models_are_clean(saved: Any, demo_bundle: Path) -> None:
     """The demo model as torch exports it says where it clamps; its parameters are counted by hand, with two bounds."""
     assert codes(saved()) == {}
     path = demo_bundle / "model.onnx"
-    found = check(Subject(read_document(demo_bundle / "norm_template.json"), model=read_model(path))).findings
+    found = check(Artefacts(read_document(demo_bundle / "norm_template.json"), model=read_model(path))).findings
     said = [(finding.rule.code, finding.values["name"]) for finding in found if finding.file == str(path)]
     assert said == [("RP430", "state"), ("RP430", "cond")]
     graph = open_model(path)

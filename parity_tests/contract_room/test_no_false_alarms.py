@@ -8,7 +8,7 @@ import pytest
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Severity
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 from rigpact.fixtures.clip_format import generate_clip
 from rigpact.fixtures.json_files import plain_document
 from rigpact.fixtures.motion.skeleton import demo_skeleton
@@ -20,7 +20,7 @@ def document(kind: Kind, name: str, content: Any) -> Document:
 
 
 def alarms(*subject: Any) -> list[str]:
-    found = [each for each in check(Subject(*subject)).findings if each.rule.severity is not Severity.INFO]
+    found = [each for each in check(Artefacts(*subject)).findings if each.rule.severity is not Severity.INFO]
     return [f"{each.rule.code} {each.file}{each.pointer}: {each.message}" for each in found]
 
 

@@ -13,7 +13,7 @@ import pytest
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 
 NAMES = {
     "norm_template.json": "bundle", "pretrain_template.json": "companion", "Walk_F.json": "straight walk",
@@ -38,7 +38,7 @@ Row = tuple[str, str, str]
 def findings(folder: Path, *names: str) -> tuple[Finding, ...]:
     companion = read_document(folder / "pretrain_template.json") if names else None
     return check(
-        Subject(
+        Artefacts(
             read_document(folder / "norm_template.json"), companion, tuple(read_document(folder / n) for n in names)
         )
     ).findings

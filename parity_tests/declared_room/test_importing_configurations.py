@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rigpact.reports.importing.configurations.configuration_classes import Unread, read_classes
+from rigpact.reports.importing.configurations.configuration_classes import UnreadValue, read_classes
 from rigpact.reports.importing.configurations.env_yaml import is_whole
 
 from ..every_case import every_case
@@ -282,7 +282,7 @@ def test_a_number_that_doubles_its_digits_with_every_line_is_not_computed(tmp_pa
     values = read_classes(source)["Large"].values
     assert values["n1"] == 9999800001
     assert values["most"] == 2**63 - 1
-    assert [isinstance(values[name], Unread) for name in ("n4", "l2", "more")] == [True] * 3
+    assert [isinstance(values[name], UnreadValue) for name in ("n4", "l2", "more")] == [True] * 3
 
 
 NAMES = ("FL_hip_joint", "left_knee", "ab", "aab", "aaaa", "", "b", "aba", "[", "hip.1")

@@ -22,7 +22,7 @@ from rigpact.training.enemy_animation.arrays import clip_arrays  # noqa: E402
 from rigpact.training.enemy_animation.build import build_bundle, small_plan  # noqa: E402
 from rigpact.training.enemy_animation.model import INPUT_NAMES, MotionModel, export_model  # noqa: E402
 from rigpact.training.enemy_animation.statistics import (  # noqa: E402
-    Statistics,
+    FittedStatistics,
     fit_statistics,
     network_inputs,
     wrap_yaw,
@@ -89,7 +89,7 @@ def test_importing_the_package_does_not_import_torch() -> None:
 
 
 @pytest.fixture(scope="module")
-def fitted() -> Statistics:
+def fitted() -> FittedStatistics:
     return fit_statistics([clip_arrays(clip) for clip in CLIPS.values()])
 
 
@@ -140,7 +140,7 @@ def assert_affine(found: Any, rows: list[list[float]]) -> None:
     np.testing.assert_allclose(found.std, [max(plain.pstdev(column), FLOOR) for column in columns], rtol=2**-23)
 
 
-def test_statistics_of_every_vector(fitted: Statistics) -> None:
+def test_statistics_of_every_vector(fitted: FittedStatistics) -> None:
     """Off by one frame, fitted before the squash or to resting clips: they whiten every input wrongly, for ever."""
     states = [raw_state(frame) for frames in ROWS.values() for frame in frames[:-1]]
     rootvel, angvel = scales([row[3:5] for row in states]), scales([row[282:420] for row in states])
@@ -165,7 +165,7 @@ def assert_row(got: np.ndarray, values: list[float], by: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CLIPS)
-def test_input_rows(name: str, fitted: Statistics) -> None:
+def test_input_rows(name: str, fitted: FittedStatistics) -> None:
     """Each of the five inputs from the raw clip: a shifted frame or a stale pose trains the wrong character."""
     frames, inputs = ROWS[name], network_inputs(clip_arrays(CLIPS[name]), fitted)
     rootvel, angvel = fitted.scale_root_velocity.tolist(), fitted.scale_angular_velocity.tolist()

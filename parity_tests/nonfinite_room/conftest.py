@@ -9,7 +9,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.network import OnnxNetwork
 
 Command = Callable[..., Any]
@@ -36,8 +36,8 @@ def nan_command(command: Command, demo_bundle: Path, tmp_path: Path) -> Command:
 
 
 @pytest.fixture(scope="session")
-def demo_subject(demo_bundle: Path) -> Subject:
+def demo_subject(demo_bundle: Path) -> RunSetup:
     """The demo character in free-run on a turning walk."""
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)
-    return Subject(contract, network, read_clip(demo_bundle / "clips" / "Walk_Spin.json"))
+    return RunSetup(contract, network, read_clip(demo_bundle / "clips" / "Walk_Spin.json"))

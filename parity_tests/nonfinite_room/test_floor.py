@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.layout import CONTACTS
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.recordings.opened import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.floor import (
     FloorContacts,
@@ -20,7 +20,7 @@ from rigpact.reference_runtime.systems.enemy_animation.floor import (
 )
 
 
-def test_a_clips_feet_touch_when_its_own_evidence_says_so_and_stand_on_the_floor(demo_subject: Subject) -> None:
+def test_a_clips_feet_touch_when_its_own_evidence_says_so_and_stand_on_the_floor(demo_subject: RunSetup) -> None:
     """Contacts at the wrong time lock a foot in the air. The sole stands 2 cm below the ball joint."""
     rows, scores = demo_subject.rows(), demo_subject.clip.contact_scores  # type: ignore[union-attr]
     assert scores is not None
@@ -38,7 +38,7 @@ def test_both_flags_start_true_and_leave_after_fifty_milliseconds() -> None:
     assert [bool(pair[1]) for pair in flags] == [True] * 7
 
 
-def test_the_roots_path_goes_on_where_the_lap_ended(demo_subject: Subject) -> None:
+def test_the_roots_path_goes_on_where_the_lap_ended(demo_subject: RunSetup) -> None:
     """A jump back to the clip's start would count as metres of foot slide; drift is given for each metre of the way."""
     rows = demo_subject.rows()
     path = RootPath(demo_subject.contract, rows)
@@ -61,7 +61,7 @@ def test_slide_and_f1_by_hand() -> None:
     assert f1_score(np.array([1, 1, 1, 0, 0]), np.array([1, 1, 0, 1, 0])) == pytest.approx(2 * 2 / (3 + 3))
 
 
-def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_subject: Subject) -> None:
+def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_subject: RunSetup) -> None:
     """A flag of 1 where training saw z-scores is an input that it never saw; without the option contacts are the clip's."""
     contract, scores = demo_subject.contract, demo_subject.clip.contact_scores  # type: ignore[union-attr]
     place, statistics = contract.numbers.state[CONTACTS].range, contract.numbers.state_statistics

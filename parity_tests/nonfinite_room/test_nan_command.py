@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.fixtures.motion.skeleton import demo_skeleton
 from rigpact.reference_runtime import open_run, run_frames, write_trace
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 
 from ..every_case import every_case
 from .conftest import Command
@@ -57,7 +57,7 @@ def test_an_overflow_is_told_with_its_operands_and_the_printed_command_fails_ali
     assert json.loads(command(*again[1:], "--format", "json").out)["origin"] == first["origin"]
 
 
-def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_subject: Subject, tmp_path: Path) -> None:
+def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_subject: RunSetup, tmp_path: Path) -> None:
     """The NaN happened in the engine: only its trace is there."""
     loop = open_run(demo_subject.contract, demo_subject.network, demo_subject.clip, "free")
     trace = run_frames(loop, range(12), "Walk_Spin", "free")

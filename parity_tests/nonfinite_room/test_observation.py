@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reference_runtime.files.declared import Subject, open_run
+from rigpact.reference_runtime.files.declared import RunSetup, open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
@@ -22,7 +22,7 @@ F = np.float32
 
 
 @pytest.mark.parametrize("mode", ["free", "teacher"])
-def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject, mode: str) -> None:
+def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: RunSetup, mode: str) -> None:
     """A NaN that disappears during observation cannot be found."""
     subject = replace(demo_subject, mode=mode)
     plain = open_run(subject.contract, subject.network, subject.clip, subject.mode)
@@ -37,7 +37,7 @@ def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: Subject
 
 
 @pytest.mark.parametrize("source", ["aux_stats", "rotations", "frozen", "state_slice", "zeros"])
-def test_lockstep_is_the_same_run_and_runs_do_not_mix(demo_subject: Subject, source: str) -> None:
+def test_lockstep_is_the_same_run_and_runs_do_not_mix(demo_subject: RunSetup, source: str) -> None:
     """An envelope from a different loop cannot judge this loop; equal starts that part would count as chaos."""
     contract, rows = demo_subject.contract.with_conventions({"angvel_source": source}), demo_subject.rows().x_raw
     starts = rows[[0, 40, 0]]

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.network import CallableNetwork, ReplayNetwork
 from rigpact.reports.nonfinite.investigation import investigate
 
@@ -16,14 +16,14 @@ GAIN = 1.03
 """A root position that is so many times as far each frame: finite for thousands of frames, then not."""
 
 
-def _slow(folder: Path) -> Subject:
+def _slow(folder: Path) -> RunSetup:
     """The network gives the position as it is (its statistics are 0 and 1), and StdY multiplies the first number."""
     bundle, clip = tiny.bundle(output={"RootPosition": 3, "BoneRotations6D": 18}), tiny.clip_document()
     bundle["MuX"][:3], bundle["StdX"][:3] = [0.0] * 3, [1.0] * 3
     bundle["MuY"][:3], bundle["StdY"][:3] = [0.0] * 3, [GAIN, 1.0, 1.0]
     clip["Frames"][0]["RootPosition"] = [0.5] * 3
     network = CallableNetwork(lambda *given: np.hstack([given[0][:, :3], np.zeros((len(given[0]), 18), np.float32)]))
-    return Subject(tiny.contract(folder, bundle), network, tiny.clip(folder, clip))
+    return RunSetup(tiny.contract(folder, bundle), network, tiny.clip(folder, clip))
 
 
 # 0.5 · GAIN^n overflows float32 at n = ln(2^128 / 0.5) / ln(GAIN); each frame's rounding moves it by less than a frame
@@ -49,7 +49,7 @@ def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path: Path) -> No
     contract = tiny.contract(tmp_path, tiny.bundle(MuY=[0.0] * 18, StdY=[0.5] * 18))
     outputs = np.zeros((6, 18), np.float32)
     outputs[3, 6:12] = (-2.0 + 1e-3, 0.0, 0.0, 0.0, 0.0, 0.0)  # the second bone's first axis becomes (5e-4, 0, 0)
-    found = investigate(Subject(contract, ReplayNetwork(outputs), tiny.clip(tmp_path)), 6, guard_frames=0)
+    found = investigate(RunSetup(contract, ReplayNetwork(outputs), tiny.clip(tmp_path)), 6, guard_frames=0)
     near = next(entry for entry in found.precursors if entry.kind == "degenerate")
     assert (found.verdict, near.frame, near.channel) == ("finite", 3, 6)
     assert near.size == pytest.approx(5e-4, rel=1e-3)
@@ -57,7 +57,7 @@ def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path: Path) -> No
         np.random.default_rng(5).normal(0, size, shape) for size, shape in ((0.1, (105, 16)), (0.1, (16, 18)))
     )
     layers = CallableNetwork(lambda *given: np.tanh(np.concatenate(given, axis=1) @ first) @ second)
-    found = investigate(Subject(tiny.contract(tmp_path), layers, tiny.clip(tmp_path)), 40, guard_frames=0)
+    found = investigate(RunSetup(tiny.contract(tmp_path), layers, tiny.clip(tmp_path)), 40, guard_frames=0)
     assert found.verdict == "finite"
     assert "degenerate" not in {entry.kind for entry in found.precursors}
 
@@ -66,11 +66,11 @@ def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path: Path) -> No
 def test_recorded_answers_say_nothing_once_the_inputs_are_others(tmp_path: Path, size: float, verdict: str) -> None:
     """A recording answers the same whatever comes in: "FINITE", with a state 156,000 deviations off in its first frame."""
     contract, clip = tiny.contract(tmp_path), tiny.clip(tmp_path)
-    found = investigate(Subject(contract, ReplayNetwork(_answers(size)), clip), 6, guard_frames=0)
+    found = investigate(RunSetup(contract, ReplayNetwork(_answers(size)), clip), 6, guard_frames=0)
     assert (found.verdict, found.exit_code) == (verdict, {"finite": 0, "undetermined": 2}[verdict])
     assert ("the recorded answers are those to other inputs" in " ".join(found.notes)) == (verdict == "undetermined")
     model = CallableNetwork(lambda *_inputs: _answers(size)[:1], "a constant")
-    assert investigate(Subject(contract, model, clip), 6, guard_frames=0).verdict == "finite"
+    assert investigate(RunSetup(contract, model, clip), 6, guard_frames=0).verdict == "finite"
 
 
 def _answers(size: float) -> np.ndarray:

@@ -12,7 +12,7 @@ import pytest
 from rigpact.contract import load_contract, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import read_model
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 from rigpact.contract.rules.model import canary as rules
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel, find_binding, matching, read_probe
@@ -108,7 +108,7 @@ def write(tmp_path):
 
 def static_codes(path):
     """The errors that the file alone gives away."""
-    found = check(Subject(read_document(BUNDLE), model=read_model(path))).findings
+    found = check(Artefacts(read_document(BUNDLE), model=read_model(path))).findings
     return {each.rule.code for each in found if each.file == str(path) and each.rule.severity == "error"}
 
 

@@ -30,9 +30,9 @@ def _completed(*typed: str, incomplete: str) -> list[str]:
 
 
 def _elements(count: int) -> int:
-    from rigpact.reports.importing.values import Node
+    from rigpact.reports.importing.values import PlacedValue
 
-    return len(Node([0] * count, Path("deploy.yaml"), ()).elements())
+    return len(PlacedValue([0] * count, Path("deploy.yaml"), ()).elements())
 
 
 def _wrapped(words: str, angle: float) -> float:

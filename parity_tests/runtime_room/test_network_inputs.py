@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rigpact.contract.character import with_pose_history_length
 from rigpact.reference_runtime.vocabulary.character.intent import ConditionInput, condition_rows, window_zscore
 from rigpact.reference_runtime.vocabulary.character.past_poses import HistoryNormaliser, PoseHistory, refuse_one_pose
-from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, Motion
+from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, RateSources
 from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
 
 from ..every_case import every_case
@@ -161,7 +161,7 @@ def motion(poses, velocities=None, steps=None, normaliser=None):
     x_raw[:, ROTATIONS] = [[x for rotation in pose for x in oracle.encode_xz(rotation)] for pose in poses]
     x_raw[:, ANGVEL] = 0.0 if velocities is None else velocities
     state = x_raw if normaliser is None else normaliser.normalise(x_raw)
-    return Motion.of_clip(x_raw, state, tiny.FPS, len(poses) - 1 if steps is None else steps)
+    return RateSources.of_clip(x_raw, state, tiny.FPS, len(poses) - 1 if steps is None else steps)
 
 
 def rows(contract, motion_of, source="rotations", **conventions):

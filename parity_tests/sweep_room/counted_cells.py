@@ -9,7 +9,7 @@ import time
 import uuid
 from pathlib import Path
 
-from rigpact.reports.sweep.measure import Measured
+from rigpact.reports.sweep.measure import MeasuredCell
 from rigpact.reports.sweep.plan import Cell, SweptFile
 
 DEADLY = "deadly"
@@ -26,7 +26,7 @@ def plan_of(count: int, *, deadly: int | None = None) -> list[Cell]:
     return [Cell(bundle, None, model, clip, (), "teacher", None, "1.0") for clip in clips]
 
 
-def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:
+def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> MeasuredCell:
     """Leave a mark for each time that the cell is measured; a deadly cell takes its process with it."""
     (marks / f"{cell.identity}.{uuid.uuid4().hex}").touch()
     if cell.clip.name == DEADLY:
@@ -34,7 +34,7 @@ def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> Measured:
     time.sleep(seconds)
     number = int(cell.clip.sha256, 16)
     error = 0.1 * number
-    return Measured(
+    return MeasuredCell(
         "pass", frames=5, judged_frames=5, mean_error=error, mean_deg=error, copy_last_mean_deg=1.0 + number
     )
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep import measure
-from rigpact.reports.sweep.measure import Measured, measure_cell, pose_errors, stage_errors
+from rigpact.reports.sweep.measure import MeasuredCell, measure_cell, pose_errors, stage_errors
 from rigpact.reports.sweep.plan import Cell
 
 Plan = Callable[..., list[Cell]]
@@ -20,7 +20,7 @@ RUNTIMES_DEG = 2e-3
 """torch and onnxruntime sum in other orders: some 1e-6 of z, times a spread of the pose below one radian, over 46 bones."""
 
 
-def only_cell(plan: list[Cell]) -> Measured:
+def only_cell(plan: list[Cell]) -> MeasuredCell:
     (cell,) = plan
     return measure_cell(cell)
 

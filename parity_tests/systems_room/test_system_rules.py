@@ -20,7 +20,7 @@ from rigpact.contract.findings import Finding
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature, Weight
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rules import Subject
+from rigpact.contract.rules import Artefacts
 from rigpact.contract.rules.catalogue import findings
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
@@ -74,7 +74,7 @@ class Sample:
         own = replace(self.contract, constants=self.document.get("constants", {}))
         of_the_file = SystemFiles(read_document(path), own, (BoundModel(self.model, NEURARIG),))
         of_the_rows = SystemFiles(contract=self.contract, recordings=(rows,))
-        return [each for files in (of_the_file, of_the_rows) for each in findings(Subject(system=files), FAMILIES)]
+        return [each for files in (of_the_file, of_the_rows) for each in findings(Artefacts(system=files), FAMILIES)]
 
     def codes(self) -> set[str]:
         """The codes of the findings that are not correct by nature."""

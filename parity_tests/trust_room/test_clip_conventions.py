@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Finding
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 from rigpact.fixtures.clip_format import generate_clip
 from rigpact.fixtures.motion.styles import STYLES
 
@@ -165,7 +165,7 @@ def with_numbers(clip: Any, numbers: Rotations) -> Any:
 def said_of(bundle: Document, content: Any) -> list[Finding]:
     """The findings that name a reading of a clip."""
     clip = Document(Kind.RAW_CLIP, JsonFile(Path("clip.json"), b"", content, standard=True))
-    return [each for each in check(Subject(bundle, others=(clip,))).findings if each.rule.code in CODES]
+    return [each for each in check(Artefacts(bundle, others=(clip,))).findings if each.rule.code in CODES]
 
 
 def exported(character: Character, name: str, mistake: str) -> Any:

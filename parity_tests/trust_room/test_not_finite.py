@@ -6,7 +6,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reference_runtime import read_clip
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.network import OnnxNetwork, read_replay
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.network_node import NodeOrigin
@@ -22,7 +22,7 @@ FRAMES = 3
 def investigated(folder: Path, nodes: Nodes, output: str = "z") -> Investigation:
     contract = tiny.contract(folder)
     path = write_model(folder / "infinite.onnx", contract, nodes, output)
-    return investigate(Subject(contract, OnnxNetwork(path, contract), tiny.clip(folder)), FRAMES, guard_frames=0)
+    return investigate(RunSetup(contract, OnnxNetwork(path, contract), tiny.clip(folder)), FRAMES, guard_frames=0)
 
 
 NOT_ARRIVING = {**{name: (nodes, (("innocent", value),)) for name, (nodes, value) in SWALLOWED.items()}, **LESSER_KNOWN}
@@ -100,10 +100,10 @@ def test_a_state_far_from_its_seed_diverges(real_data: Path) -> None:
     """The mean pose read as a step turns each limb a hundred degrees a frame, and nothing is ever infinite."""
     contract = load_contract(real_data / "norm_template.json", real_data / "pretrain_template.json")
     network, clip = read_replay(real_data / "Walk_F_network_output.json"), read_clip(real_data / "Walk_F.json")
-    found = investigate(Subject(contract, network, clip), 87, guard_frames=0)
+    found = investigate(RunSetup(contract, network, clip), 87, guard_frames=0)
     assert (found.verdict, found.exit_code) == ("diverging", 1)
     assert found.left is not None
     assert (found.left.kind, found.left.frame, found.left.size > 1e5) == ("departed", 1, True)
     residual = contract.with_conventions({"output_mode": "residual"})
-    stays = investigate(Subject(residual, network, clip), 87, guard_frames=0)  # on answers to inputs that it never has
+    stays = investigate(RunSetup(residual, network, clip), 87, guard_frames=0)  # on answers to inputs that it never has
     assert (stays.verdict, stays.left) == ("undetermined", None)

@@ -20,7 +20,7 @@ from rigpact.contract.layout import ROTATIONS, Layout, json_to_layout
 from rigpact.contract.meaning import Meaning
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.catalogue import refusals
-from rigpact.contract.rules.family import Subject
+from rigpact.contract.rules.family import Artefacts
 from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
@@ -45,7 +45,7 @@ def load_contract(
 
 def bundle_to_contract(document: Document, companion: Document | None = None) -> Contract:
     """Build the contract from documents that were read already."""
-    refused = refusals(Subject(document, companion))
+    refused = refusals(Artefacts(document, companion))
     if refused:
         raise ContractRefused(document.path, refused)
     root = document.data

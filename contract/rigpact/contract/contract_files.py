@@ -15,7 +15,7 @@ from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.meaning import Meaning
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.catalogue import refusals
-from rigpact.contract.rules.family import Subject
+from rigpact.contract.rules.family import Artefacts
 from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import json_to_fields
@@ -44,7 +44,7 @@ def document_to_contract(document: Document, companion: Document | None = None) 
         return bundle_to_contract(document, companion)
     if not document.kind.is_of_a_system:
         raise UnusableInput(document.path, f"a {document.kind.words}", "a schema bundle or a contract")
-    refused = refusals(Subject(system=SystemFiles(document)))
+    refused = refusals(Artefacts(system=SystemFiles(document)))
     if refused:
         raise ContractRefused(document.path, refused)
     if document.kind is Kind.DECLARATION:

@@ -22,7 +22,7 @@ STATE, OUTPUT, HISTORY = "state", "output", "history"
 
 
 @dataclass(frozen=True)
-class Array:
+class BundleArray:
     """One array of a bundle: whose channels it has, which array holds its deviations, the floor that readers apply.
 
     of: the state, the output, the history, or one slice of the state. family: the arrays that are in the bundle or in a companion
@@ -39,17 +39,17 @@ class Array:
 
 _HISTORY, _ANGVEL = "history-statistics", "angvel-statistics"
 ARRAYS = (
-    Array("MuX", STATE, "input-mean", "StdX"),
-    Array("StdX", STATE, "input-std", floor=STD_FLOOR),
-    Array("MuY", OUTPUT, "output-mean", "StdY"),
-    Array("StdY", OUTPUT, "output-std"),
-    Array("tanh_scales_rootvel", ROOT_VELOCITY, "squash-scale", floor=TANH_SCALE_FLOOR),
-    Array("tanh_scales_angvel", ANGULAR_VELOCITIES, "squash-scale", floor=TANH_SCALE_FLOOR),
-    Array("tanh_scales_pose_hist", HISTORY, "squash-scale", floor=STD_FLOOR, family=_HISTORY),
-    Array("MuPoseHist", HISTORY, "input-mean", "StdPoseHist", family=_HISTORY),
-    Array("StdPoseHist", HISTORY, "input-std", floor=STD_FLOOR, family=_HISTORY),
-    Array("MuAngVel", ANGULAR_VELOCITIES, "training-statistics", "StdAngVel", family=_ANGVEL),
-    Array("StdAngVel", ANGULAR_VELOCITIES, "training-statistics", floor=STD_FLOOR, family=_ANGVEL),
+    BundleArray("MuX", STATE, "input-mean", "StdX"),
+    BundleArray("StdX", STATE, "input-std", floor=STD_FLOOR),
+    BundleArray("MuY", OUTPUT, "output-mean", "StdY"),
+    BundleArray("StdY", OUTPUT, "output-std"),
+    BundleArray("tanh_scales_rootvel", ROOT_VELOCITY, "squash-scale", floor=TANH_SCALE_FLOOR),
+    BundleArray("tanh_scales_angvel", ANGULAR_VELOCITIES, "squash-scale", floor=TANH_SCALE_FLOOR),
+    BundleArray("tanh_scales_pose_hist", HISTORY, "squash-scale", floor=STD_FLOOR, family=_HISTORY),
+    BundleArray("MuPoseHist", HISTORY, "input-mean", "StdPoseHist", family=_HISTORY),
+    BundleArray("StdPoseHist", HISTORY, "input-std", floor=STD_FLOOR, family=_HISTORY),
+    BundleArray("MuAngVel", ANGULAR_VELOCITIES, "training-statistics", "StdAngVel", family=_ANGVEL),
+    BundleArray("StdAngVel", ANGULAR_VELOCITIES, "training-statistics", floor=STD_FLOOR, family=_ANGVEL),
 )
 """Every array of numbers in a bundle."""
 COMPANION = ("tanh_scales_angvel", "MuAngVel", "StdAngVel", "tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
@@ -82,7 +82,7 @@ def _exact(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Declaration:
+class DeclaredChange:
     """A place (a path, or the beginning of one), the kind of its change, the value that readers assume where it is absent.
 
     Without such a value, nobody can say whether a declaration that appears changes anything: it counts as changed.
@@ -95,47 +95,47 @@ class Declaration:
 
 
 DECLARATIONS = (
-    Declaration(("fps",), "frame-rate-changed", 60),
-    Declaration(("pose_hist_len",), "history-length-changed"),
-    Declaration(("meta", "units"), "units-changed", "meters", _unit),
-    Declaration(("meta", "handedness"), "handedness-changed", "left"),
-    Declaration(("meta", "axes", "x"), "axes-changed", "forward"),
-    Declaration(("meta", "axes", "y"), "axes-changed", "right"),
-    Declaration(("meta", "axes", "z"), "axes-changed", "up"),
-    Declaration(("meta", "axes"), "axes-changed"),
-    Declaration(("meta", "spaces", "bone_rotations"), "spaces-changed", "local_6d"),
-    Declaration(("meta", "spaces", "bone_angular_velocities"), "spaces-changed", "local_rad_per_sec"),
-    Declaration(("meta", "spaces"), "spaces-changed"),
-    Declaration(("meta", "rot6d_spec", "columns"), "rotation-columns-changed", "xz", columns_word),
-    Declaration(("meta", "rot6d_spec", "output_mode"), "output-mode-changed", "delta", _exact),
-    Declaration(("meta", "rot6d_spec", "matrix_layout"), "rotation-spec-changed", "columns_are_axes"),
-    Declaration(("meta", "rot6d_spec", "order"), "rotation-spec-changed", "a_then_b"),
-    Declaration(("meta", "rot6d_spec", "handedness"), "rotation-spec-changed", "left"),
-    Declaration(("meta", "rot6d_spec"), "rotation-spec-changed"),
-    Declaration(("meta", "alignment", "x_to_y", "mode"), "target-alignment-changed", "next"),
-    Declaration(("meta", "alignment", "x_to_y", "offset"), "target-alignment-changed", 1),
-    Declaration(("meta", "alignment", "x_to_y"), "target-alignment-changed"),
-    Declaration(("meta", "alignment", "cond_to_y"), "condition-alignment-changed"),
-    Declaration(("meta", "y_to_x_map"), "writeback-map-changed"),
-    Declaration(("cond_norm_config", "mode"), "condition-mode-changed", "raw"),
-    Declaration(("cond_norm_config", "start"), "condition-width-changed", 0),
-    Declaration(("cond_norm_config", "size"), "condition-width-changed", 7, lambda value: 7 if value is None else value),
-    Declaration(("meta", "root_motion", "source"), "bookkeeping-changed"),
-    Declaration(("meta", "root_motion", "forward_axis_sample_count"), "bookkeeping-changed"),
-    Declaration(("meta", "root_motion", "root_yaw_units"), "root-motion-changed", "radians"),
-    Declaration(("meta", "root_motion"), "root-motion-changed"),
-    Declaration(("meta", "trajectory"), "trajectory-changed"),
-    Declaration(("meta", "asset_to_ue", "applied"), "basis-changed", default=False),
-    Declaration(("meta", "asset_to_ue"), "basis-changed"),
-    *(Declaration((key,), "bookkeeping-changed") for key in (
+    DeclaredChange(("fps",), "frame-rate-changed", 60),
+    DeclaredChange(("pose_hist_len",), "history-length-changed"),
+    DeclaredChange(("meta", "units"), "units-changed", "meters", _unit),
+    DeclaredChange(("meta", "handedness"), "handedness-changed", "left"),
+    DeclaredChange(("meta", "axes", "x"), "axes-changed", "forward"),
+    DeclaredChange(("meta", "axes", "y"), "axes-changed", "right"),
+    DeclaredChange(("meta", "axes", "z"), "axes-changed", "up"),
+    DeclaredChange(("meta", "axes"), "axes-changed"),
+    DeclaredChange(("meta", "spaces", "bone_rotations"), "spaces-changed", "local_6d"),
+    DeclaredChange(("meta", "spaces", "bone_angular_velocities"), "spaces-changed", "local_rad_per_sec"),
+    DeclaredChange(("meta", "spaces"), "spaces-changed"),
+    DeclaredChange(("meta", "rot6d_spec", "columns"), "rotation-columns-changed", "xz", columns_word),
+    DeclaredChange(("meta", "rot6d_spec", "output_mode"), "output-mode-changed", "delta", _exact),
+    DeclaredChange(("meta", "rot6d_spec", "matrix_layout"), "rotation-spec-changed", "columns_are_axes"),
+    DeclaredChange(("meta", "rot6d_spec", "order"), "rotation-spec-changed", "a_then_b"),
+    DeclaredChange(("meta", "rot6d_spec", "handedness"), "rotation-spec-changed", "left"),
+    DeclaredChange(("meta", "rot6d_spec"), "rotation-spec-changed"),
+    DeclaredChange(("meta", "alignment", "x_to_y", "mode"), "target-alignment-changed", "next"),
+    DeclaredChange(("meta", "alignment", "x_to_y", "offset"), "target-alignment-changed", 1),
+    DeclaredChange(("meta", "alignment", "x_to_y"), "target-alignment-changed"),
+    DeclaredChange(("meta", "alignment", "cond_to_y"), "condition-alignment-changed"),
+    DeclaredChange(("meta", "y_to_x_map"), "writeback-map-changed"),
+    DeclaredChange(("cond_norm_config", "mode"), "condition-mode-changed", "raw"),
+    DeclaredChange(("cond_norm_config", "start"), "condition-width-changed", 0),
+    DeclaredChange(("cond_norm_config", "size"), "condition-width-changed", 7, lambda value: 7 if value is None else value),
+    DeclaredChange(("meta", "root_motion", "source"), "bookkeeping-changed"),
+    DeclaredChange(("meta", "root_motion", "forward_axis_sample_count"), "bookkeeping-changed"),
+    DeclaredChange(("meta", "root_motion", "root_yaw_units"), "root-motion-changed", "radians"),
+    DeclaredChange(("meta", "root_motion"), "root-motion-changed"),
+    DeclaredChange(("meta", "trajectory"), "trajectory-changed"),
+    DeclaredChange(("meta", "asset_to_ue", "applied"), "basis-changed", default=False),
+    DeclaredChange(("meta", "asset_to_ue"), "basis-changed"),
+    *(DeclaredChange((key,), "bookkeeping-changed") for key in (
         "notes", "bundle_version", "pose_hist_dim", "group_priors_rot6d", "s_eff_X", "s_eff_Y", "s_eff_meta", "J",
         "angvel_dim", "angvel_span", "pose_target_dim", "tanh_scales_pose_target", "MuPoseTarget", "StdPoseTarget",
     )),
-    *(Declaration(("cond_norm_config", key), "bookkeeping-changed") for key in (
+    *(DeclaredChange(("cond_norm_config", key), "bookkeeping-changed") for key in (
         "floor_rot6d", "floor_other", "floor_rootyaw", "floor_angvel",
     )),
-    *(Declaration(("meta", key), "bookkeeping-changed") for key in ("std_floor", "adaptive", "built_in", "quantiles")),
-    Declaration(("meta", "skeleton", "ref_offsets_source"), "bookkeeping-changed"),
+    *(DeclaredChange(("meta", key), "bookkeeping-changed") for key in ("std_floor", "adaptive", "built_in", "quantiles")),
+    DeclaredChange(("meta", "skeleton", "ref_offsets_source"), "bookkeeping-changed"),
 )  # fmt: skip
 """What each declaration means; the longer of two paths stands first."""
 LENGTH = ("pose_hist_len",)

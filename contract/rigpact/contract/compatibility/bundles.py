@@ -23,7 +23,7 @@ from rigpact.contract.compatibility.bundle_rows import (
     OUTPUT,
     STATE,
     VECTORS,
-    Array,
+    BundleArray,
 )
 from rigpact.contract.compatibility.change import Change, change
 from rigpact.contract.compatibility.kinds import KINDS, Consumer
@@ -186,7 +186,7 @@ def _families(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change
             yield change(f"{family}-unmerged", json_pointer(gone[0]), gone, None, f"{', '.join(gone)} left the bundle")
 
 
-def _array(array: Array, old: Side, new: Side) -> Iterator[Change]:
+def _array(array: BundleArray, old: Side, new: Side) -> Iterator[Change]:
     if array.family and (array.key in old.view.root) != (array.key in new.view.root):
         return  # the family has been reported
     raw = [side.view.root.get(array.key) for side in (old, new)]
@@ -216,7 +216,7 @@ def _unreadable(key: str, raw: Both, is_readable: list[bool]) -> Iterator[Change
 
 
 def _matched(
-    array: Array,
+    array: BundleArray,
     sides: tuple[Side, Side],
     values: tuple[FloatArray, FloatArray],
     pairs: NDArray[np.int64],
@@ -251,14 +251,14 @@ def _matched(
     )
 
 
-def _deviations(array: Array, side: Side, places: NDArray[np.int64]) -> FloatArray | None:
+def _deviations(array: BundleArray, side: Side, places: NDArray[np.int64]) -> FloatArray | None:
     values = json_to_numbers(side.view.root.get(array.deviation))
     if values is None or (len(places) and len(values) <= places.max()):
         return None
     return np.maximum(np.abs(values[places]), STD_FLOOR)
 
 
-def _readings(array: Array, a: FloatArray, b: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _readings(array: BundleArray, a: FloatArray, b: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Both values as each reader holds them: the engine takes max(|v|, floor), training max(v, 1e-6)."""
     if not array.floor:
         yield a, b

@@ -44,7 +44,7 @@ def data_problems(checks: Sequence[DataCheck], contract: Contract, stages: Rows)
 
 
 def _undone(contract: Contract, stages: Rows) -> dict[str, FloatArray]:
-    frames, found = Known(contract, dict(stages)), {}
+    frames, found = DataSetFrames(contract, dict(stages)), {}
     for stage in contract.system.graph:
         if stage.undone is not None and stage.name in stages:
             found[stage.needs[0]] = stage.undone(frames)
@@ -86,7 +86,7 @@ def _not_as_computed(check: DataCheck, contract: Contract, stages: Rows) -> Iter
     """The rows are those that the contract computes from what else the data hold; nothing is said where it cannot."""
     known = {name: rows for name, rows in stages.items() if name != check.of}
     try:
-        computed = Known(contract, known)[check.computed]
+        computed = DataSetFrames(contract, known)[check.computed]
     except NotKnown:
         return
     difference = computed.astype(np.float64) - stages[check.of]
@@ -99,7 +99,7 @@ def _not_as_computed(check: DataCheck, contract: Contract, stages: Rows) -> Iter
         )
 
 
-class Known(FramesOfContract):
+class DataSetFrames(FramesOfContract):
     """The `Frames` of a data set: its rows stand alone, and there is no network."""
 
     def __init__(self, contract: Contract, rows: dict[str, FloatArray]) -> None:

@@ -21,7 +21,7 @@ from rigpact.contract.inputs import changed_meanwhile, remember_input, state_of
 
 # Formats that rigpact does not read, each with what to do instead. `opened` asks here before it hands out a byte
 @dataclass(frozen=True)
-class Unread:
+class UnreadFormat:
     """A format. ending: of its names; mark: of the first and last bytes of its files; folder: what its folders hold."""
 
     what: str
@@ -64,22 +64,22 @@ def _member(name: bytes) -> bytes:
 
 _TORCH, _NONE = "a model in ONNX", "(?!)"
 _UNREAD = (
-    Unread("a TorchScript", _TORCH, r"\.torchscript$", _member(rb"/constants\.pkl"),
+    UnreadFormat("a TorchScript", _TORCH, r"\.torchscript$", _member(rb"/constants\.pkl"),
            "torch.onnx.export(torch.jit.load('FILE'), (torch.zeros(1, WIDTH),), 'model.onnx', input_names=['obs'], "
            "dynamic_axes={'obs': [0]}, dynamo=False)"),
-    Unread("a pickle, as torch writes weights and modules", _TORCH, r"\.(pt|pth|pth\.tar|ckpt|pkl|pickle)$",
+    UnreadFormat("a pickle, as torch writes weights and modules", _TORCH, r"\.(pt|pth|pth\.tar|ckpt|pkl|pickle)$",
            _member(rb"/data\.pkl") + rb"|\A\x80[\x02-\x05](?!.{6}\{)",
            "in the program that defines the network: model.load_state_dict(torch.load('FILE')); "
            "torch.onnx.export(model.eval(), (torch.zeros(2, WIDTH),), 'model.onnx', dynamic_shapes=({0: 'batch'},))"),
-    Unread("a pickled object in a .npy", "plain arrays", _NONE, rb"\A\x93NUMPY[^\n]*'\|O'",
+    UnreadFormat("a pickled object in a .npy", "plain arrays", _NONE, rb"\A\x93NUMPY[^\n]*'\|O'",
            "where you trust it: numpy.savez('plain.npz', **numpy.load('FILE', allow_pickle=True).item())"),
-    Unread("numbers without names or a graph", "a model in ONNX, or arrays with names", r"(?<!\.trace)\.bin$", _NONE.encode(),
+    UnreadFormat("numbers without names or a graph", "a model in ONNX, or named arrays", r"(?<!\.trace)\.bin$", _NONE.encode(),
            "onnx.helper writes a model of weights, numpy.savez a file of arrays: docs/importing.md, Weights without a graph"),
-    Unread("a glTF animation", "BVH, or columns in a .npz", r"\.(gltf|glb)$", rb"\AglTF[\1\2]\0\0\0",
+    UnreadFormat("a glTF animation", "BVH, or columns in a .npz", r"\.(gltf|glb)$", rb"\AglTF[\1\2]\0\0\0",
            "export it as BVH (Blender does), or numpy.savez one array rotation.JOINT (T, 4) x, y, z, w of each joint"),
-    Unread("a bag in SQLite (rosbag2)", "MCAP", r"\.db3$", rb"\ASQLite format 3\0",
+    UnreadFormat("a bag in SQLite (rosbag2)", "MCAP", r"\.db3$", rb"\ASQLite format 3\0",
            "ros2 bag convert -i FILE.db3 -o to_mcap.yaml, with output_bags: [{uri: as_mcap, storage_id: mcap, all: true}] in it"),
-    Unread("a Zarr store", "its arrays in a .npz", r"\.zarr(\.zip)?$", _member(rb"(?:\.zgroup|\.zarray|zarr\.json)"),
+    UnreadFormat("a Zarr store", "its arrays in a .npz", r"\.zarr(\.zip)?$", _member(rb"(?:\.zgroup|\.zarray|zarr\.json)"),
            "root = zarr.open_group('FOLDER', mode='r'); "
            "numpy.savez('run.npz', **{name: each[:] for name, each in root['data'].arrays()})",
            (".zgroup", ".zarray", "zarr.json")),

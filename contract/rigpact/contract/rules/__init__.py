@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rigpact.contract.rules.catalogue import ALL_RULES, FAMILIES, MEASURED, RETIRED, check, check_bundle
-    from rigpact.contract.rules.family import Subject
+    from rigpact.contract.rules.family import Artefacts
 
-__all__ = ["ALL_RULES", "FAMILIES", "MEASURED", "RETIRED", "Subject", "check", "check_bundle"]
+__all__ = ["ALL_RULES", "FAMILIES", "MEASURED", "RETIRED", "Artefacts", "check", "check_bundle"]
 
 
 def __getattr__(name: str) -> Any:

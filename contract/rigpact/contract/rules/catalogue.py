@@ -40,7 +40,7 @@ from rigpact.contract.rules.bundle import (
 )
 from rigpact.contract.rules.clips import clips, mean_pose, root_and_feet
 from rigpact.contract.rules.clips import rotations as clip_rotations
-from rigpact.contract.rules.family import Family, Subject, Texts
+from rigpact.contract.rules.family import Artefacts, Family, Texts
 from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.files.structure import (
     MISSING_KEY,
@@ -78,13 +78,13 @@ LOADING: tuple[Family, ...] = tuple(
 """The families with rules for which a runtime does not load a contract."""
 
 
-def findings(subject: Subject, families: Iterable[Family]) -> Iterator[Finding]:
+def findings(subject: Artefacts, families: Iterable[Family]) -> Iterator[Finding]:
     """Yield what the families find in the parts of a subject that are there."""
     for family in families:
         yield from family.findings(subject)
 
 
-def refusals(subject: Subject) -> list[Finding]:
+def refusals(subject: Artefacts) -> list[Finding]:
     """Every finding that keeps a runtime from loading the contract of a subject, with the bundle's companion if given."""
     return [finding for finding in findings(subject, LOADING) if finding.rule.engine_refuses]
 
@@ -112,7 +112,7 @@ _OF_A_SYSTEM = ("vectors", "conventions", "constants", "given", "stages", "numbe
 _UNREADABLE = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED)
 
 
-def account(subject: Subject, findings: Iterable[Finding]) -> Ledger:
+def account(subject: Artefacts, findings: Iterable[Finding]) -> Ledger:
     """Count what the artefacts declare and how much of it could be judged.
 
     A part is a section that rules read: a statistics array, a slice of a layout, a frame of a clip, an array of rows, an input
@@ -151,7 +151,7 @@ def _of_contract(document: Document, findings: Sequence[Finding]) -> tuple[int, 
     return declared + missing, missing
 
 
-def _of_models(subject: Subject) -> tuple[int, int]:
+def _of_models(subject: Artefacts) -> tuple[int, int]:
     """Inputs and outputs of every model; its nodes and weights, which most rules are about, where they were not read."""
     given = () if subject.system is None else tuple(each.signature for each in subject.system.models)
     given += () if subject.model is None else (subject.model,)
@@ -162,7 +162,7 @@ def _tensors(model: ModelSignature) -> int:
     return len(model.inputs) + max(len(model.outputs), 1)
 
 
-def _of_recordings(subject: Subject, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
+def _of_recordings(subject: Artefacts, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
     others = {finding.file for finding in findings if finding.rule is OTHER_SYSTEM}
     files = subject.system
     for each in () if files is None else files.recordings:
@@ -214,7 +214,7 @@ RETIRED: tuple[str, ...] = ()
 _SEVERITIES = list(Severity)
 
 
-def check(subject: Subject) -> FindingsReport:
+def check(subject: Artefacts) -> FindingsReport:
     """Run every rule on what is given; `account` explains the ledger.
 
     Findings stand in the order of the files; within a file, the worst stand first.
@@ -231,4 +231,4 @@ def check(subject: Subject) -> FindingsReport:
 
 def check_bundle(document: Document, companion: Document | None = None) -> Iterator[Finding]:
     """Yield every finding about a bundle (and its companion)."""
-    return findings(Subject(document, companion), FAMILIES)
+    return findings(Artefacts(document, companion), FAMILIES)

@@ -28,7 +28,7 @@ MODEL, TRACE = "model", "trace"
 
 
 @dataclass(frozen=True)
-class Subject:
+class Artefacts:
     """The artefacts of one check: a bundle, its companion, files made with it, and a model; any of them may be absent.
 
     others: clips, teacher batches and teacher predictions. graph_beside: of a model that is judged elsewhere; rules about the
@@ -142,7 +142,7 @@ class Family(Texts):
     needs: tuple[Need, ...]
     checks: tuple[Check, ...]
 
-    def findings(self, subject: Subject) -> Iterator[Finding]:
+    def findings(self, subject: Artefacts) -> Iterator[Finding]:
         """What the checks find; of a check that reads more than one part, in every combination of them."""
         for check in self.checks:
             kinds = [kind for name, kind in get_annotations(check).items() if name != "return"]
@@ -188,7 +188,7 @@ def _kept(_: Document) -> dict[Check, tuple[Finding, ...]]:
     return {}
 
 
-def _networks(subject: Subject) -> Iterator[DeclaredNetwork]:
+def _networks(subject: Artefacts) -> Iterator[DeclaredNetwork]:
     """Every model of one network, with the contract that declares the network."""
     view = None if subject.system is None else subject.system.declared
     if subject.system is None or view is None:
@@ -203,8 +203,8 @@ def _given(*parts: Any) -> Iterable[Any]:
     return (part for part in parts if part is not None)
 
 
-_PARTS: Mapping[Any, Callable[[Subject], Iterable[Any]]] = {
-    Subject: lambda subject: (subject,),
+_PARTS: Mapping[Any, Callable[[Artefacts], Iterable[Any]]] = {
+    Artefacts: lambda subject: (subject,),
     Document: lambda subject: subject.documents,
     BundleView: lambda subject: _given(subject.view),
     BundleView | None: lambda subject: (subject.view,),

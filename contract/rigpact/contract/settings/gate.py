@@ -124,7 +124,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True)
-class Budget:
+class ModelBudget:
     """What the model may cost."""
 
     parameters: Annotated[int | None, "how many numbers the model's weights may hold"] = None
@@ -180,7 +180,7 @@ class GateSettings:
         field(default_factory=dict)
     )
     thresholds: Annotated[Thresholds, "table, see below"] = field(default_factory=Thresholds)
-    budget: Annotated[Budget, "table, see below"] = field(default_factory=Budget)
+    budget: Annotated[ModelBudget, "table, see below"] = field(default_factory=ModelBudget)
     waivers: Annotated[tuple[PartWaiver, ...], "tables, see below"] = ()
     place: str = field(default="[gate]", compare=False)
 
@@ -208,7 +208,7 @@ def gate_settings(said: Mapping[str, Any], path: Path) -> GateSettings:
         "no_free_run": said.get("free_run") is False,
         "conventions": {knob: tuple(value) if isinstance(value, list) else value for knob, value in conventions},
         "thresholds": Thresholds(**said.get("thresholds", {})),
-        "budget": Budget(**said.get("budget", {})),
+        "budget": ModelBudget(**said.get("budget", {})),
     }
     return GateSettings(
         **{key: value for key, value in said.items() if key not in ("trace", "waive")} | made, place=place

@@ -29,7 +29,7 @@ from rigpact.reference_runtime.files.run import (
     known_rows,
     refuse_mode,
 )
-from rigpact.reference_runtime.files.sentinel import Baseline, Ordinary, Watch, ordinary_of_rows
+from rigpact.reference_runtime.files.sentinel import Ordinary, RunBaseline, Watch, ordinary_of_rows
 from rigpact.reference_runtime.graph.native.drawn import engine_for
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
@@ -182,7 +182,7 @@ class DeclaredFiles:
         """Results of the system's own measures on a run."""
         return {}
 
-    def baseline(self, trace: Trace, contract: Contract) -> Baseline | None:
+    def baseline(self, trace: Trace, contract: Contract) -> RunBaseline | None:
         """How a clip-driven run meets the clip's next frame, beside copying; None where a run has no next frame."""
         fed_back = next((stage for stage in contract.system.stages if stage.carried is not None), None)
         if fed_back is None or fed_back.carried is None or trace.header.mode != "teacher" or len(trace.frame) < 2:
@@ -199,7 +199,7 @@ class DeclaredFiles:
                 return float(measure.sizes(contract, rows[1:], guess).mean())
             return float(np.abs(guess.astype(np.float64) - rows[1:])[:, places].mean())
 
-        return Baseline(fed_back.name, measure.unit, mean_error(answer[:-1]), mean_error(rows[:-1]))
+        return RunBaseline(fed_back.name, measure.unit, mean_error(answer[:-1]), mean_error(rows[:-1]))
 
     def next_poses(self, clip: Any, contract: Contract) -> FloatArray | None:
         """The clip's own poses (N, 6·B), the seed first; None if it has no poses."""
@@ -310,7 +310,7 @@ def _replaced(value: Any, path: list[str], values: FloatArray) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class RunSetup:
     """A contract, a network, a clip and the injected faults.
 
     companion: the same contract with the companion statistics, if this contract was loaded without them.

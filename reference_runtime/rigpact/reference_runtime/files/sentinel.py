@@ -92,7 +92,7 @@ _VISIBLE: Mapping[Kind, float] = {"angle": VISIBLE_RAD, "length": 0.01}
 
 
 @dataclass(frozen=True)
-class Baseline:
+class RunBaseline:
     """A clip-driven run against the clip's next frame: mean errors of the run, and of copying the last frame."""
 
     what: str

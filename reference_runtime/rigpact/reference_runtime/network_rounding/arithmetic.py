@@ -6,7 +6,7 @@ SIAM J. Matrix Anal. 41, 2020). So the error of n roundings of values s_1 … s_
 u·sqrt(s_1² + … + s_n²), and exceeds λ times that with a probability of at most 2·exp(-λ²/2).
 
 Every operation is written once, against `Rounded`: a function of a value and its deviation. `Recorder` keeps the deviations
-and changes nothing. `Disturbance` adds each deviation with a random sign. The sign is the same in every row, so the
+and changes nothing. `RandomSigns` adds each deviation with a random sign. The sign is the same in every row, so the
 result for one row does not depend on the others.
 """
 
@@ -44,7 +44,7 @@ class Recorder:
         return value
 
 
-class Disturbance:
+class RandomSigns:
     """Adds the kept deviations with random signs, the same in every row.
 
     count: how many times the rows stand one below the other, each time with other signs, for a model that keeps rows apart:

@@ -35,7 +35,7 @@ from rigpact.contract.systems.stage import NotKnown
 from rigpact.reference_runtime.network_rounding import operators
 from rigpact.reference_runtime.network_rounding.arithmetic import (
     Array,
-    Disturbance,
+    RandomSigns,
     Recorder,
     Rounded,
     mean_deviation,
@@ -197,7 +197,7 @@ def _bound(
     is_stacked = _is_row_by_row(graph) and all(each.ndim > 1 and each.shape[0] == rows for each in held)
     count = PROBES if is_stacked else 1
     for probe in range(PROBES // count):
-        disturbed = Disturbance(recorder.deviations, rows, probe, count)
+        disturbed = RandomSigns(recorder.deviations, rows, probe, count)
         shifted = [
             np.concatenate([each] * count) + disturbed.spread(np.asarray(by, np.float64), each.shape)
             for each, by in zip(given, moved, strict=True)

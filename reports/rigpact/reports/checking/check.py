@@ -23,7 +23,7 @@ from rigpact.contract.files import opened, read_bytes, read_json
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
 from rigpact.contract.model.graph import ModelGraph, open_model
 from rigpact.contract.model.signature import read_model
-from rigpact.contract.rules import Subject, check
+from rigpact.contract.rules import Artefacts, check
 from rigpact.contract.rules.answers.reading import FILE_NOT_READ
 from rigpact.contract.rules.hosted.system_loading import hosted_system
 from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
@@ -199,7 +199,7 @@ def _checked(request: CheckRequest) -> FindingsReport:
             )
         models = () if request.model is None else (request.model,)
         chosen = models or (None if request.with_own_models else ())
-        return check(Subject(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
+        return check(Artefacts(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
     from rigpact.reports.engine.canary_report import with_canary
 
     subject = _subject(request)
@@ -212,7 +212,7 @@ def _checked(request: CheckRequest) -> FindingsReport:
     return with_canary(check(subject), subject, request.recordings, request.beside)
 
 
-def _subject(request: CheckRequest) -> Subject:
+def _subject(request: CheckRequest) -> Artefacts:
     companions = [document for document in request.documents if document.kind is Kind.COMPANION]
     if request.companion is not None:
         companions.append(read_document(request.companion, Kind.COMPANION))
@@ -222,7 +222,7 @@ def _subject(request: CheckRequest) -> Subject:
             raise UnusableInput(request.recordings[0], found, "a contract beside it", hint)
         hint = "for example rigpact check norm_template.json"
         raise UnusableInput("PATH", "no file", "at least one file to check", hint)
-    return Subject(
+    return Artefacts(
         bundle=_only([document for document in request.documents if document.kind is Kind.BUNDLE], "bundles"),
         companion=_only(companions, "companions"),
         others=tuple(each for each in request.documents if each.kind not in {Kind.BUNDLE, Kind.COMPANION}),

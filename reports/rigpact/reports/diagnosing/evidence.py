@@ -107,7 +107,7 @@ class EvidenceFiles:
     resolution: str | None = None
 
 
-class Part(NamedTuple):
+class JudgedPart(NamedTuple):
     """Evidence, and the contract that judges it."""
 
     evidence: Evidence
@@ -119,7 +119,7 @@ class Gathered:
     """What is judged of a recording: parts of it, each under its own contract, and notes to show beside every verdict."""
 
     recording: Recording
-    parts: tuple[Part, ...]
+    parts: tuple[JudgedPart, ...]
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -134,7 +134,7 @@ class Gathered:
 
     def in_mode(self, mode: str) -> Gathered:
         """The same, driven as somebody says."""
-        parts = (Part(replace(part.evidence, mode=mode, says_mode=True), part.contract) for part in self.parts)
+        parts = (JudgedPart(replace(part.evidence, mode=mode, says_mode=True), part.contract) for part in self.parts)
         return replace(self, parts=tuple(parts))
 
 
@@ -148,7 +148,7 @@ def read_evidence(path: Path, contract: Contract, given: EvidenceFiles | None = 
         recording = _with_answers(recording, contract, files.answers(given.replay, _judged_frames(recording), contract))
     parts = parts_of(recording, contract, drive, network)
     if given.replay is None and given.clip is None:
-        parts = [Part(with_unrecorded_feedback(part.evidence, part.contract), part.contract) for part in parts]
+        parts = [JudgedPart(with_unrecorded_feedback(part.evidence, part.contract), part.contract) for part in parts]
     of_side = _about_side(recording, contract) if given.clip is not None else []
     notes = [*_notes(recording, contract), *of_side]
     if given.clip is not None and given.clip.resolve() == path.resolve():
@@ -180,13 +180,13 @@ def _with_answers(recording: Recording, contract: Contract, answers: Mapping[str
 
 def parts_of(
     recording: Recording, contract: Contract, drive: Callable[[Any], Any] | None = None, network: Any = None
-) -> list[Part]:
+) -> list[JudgedPart]:
     """The recording as its own side has it; of a recording of some bones, first the stages that it holds with all bones.
 
     The network needs all bones: only that part can judge its answer.
     """
     return [
-        Part(recording_to_evidence(held, own, drive, None if held.bones else network), own)
+        JudgedPart(recording_to_evidence(held, own, drive, None if held.bones else network), own)
         for held, own in held_parts(recording, contract)
     ]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.evidence import Gathered, Part
+from rigpact.reports.diagnosing.evidence import Gathered, JudgedPart
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 
 Answered = dict[str, tuple[Any, ...]]
@@ -31,7 +31,9 @@ def with_answered_words(gathered: Gathered) -> tuple[Gathered, Answered]:
     answered = {knob: values for knob in knobs if (values := tuple(_fitting(hypotheses, knob, words)))}
     told = {knob: values for knob, values in answered.items() if knob in words or len(values) == 1}
     changed = (
-        replace(gathered, parts=(Part(part.evidence, part.contract.with_conventions(words)),)) if words else gathered
+        replace(gathered, parts=(JudgedPart(part.evidence, part.contract.with_conventions(words)),))
+        if words
+        else gathered
     )
     return changed, told
 

@@ -23,7 +23,7 @@ from rigpact.reference_runtime.recordings.recording import cut_to
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import Otherwise, SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
-from rigpact.reports.diagnosing.evidence import Gathered, Part
+from rigpact.reports.diagnosing.evidence import Gathered, JudgedPart
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 from rigpact.reports.diagnosing.opened import open_words_in, with_answered_words
 from rigpact.reports.diagnosing.relations.relation import Relation
@@ -79,7 +79,7 @@ def _as_of_other_bones(found: Diagnosis, of_others: tuple[Relation, ...]) -> Dia
     return replace(found, verdict="explained", relations=of_others, causes=(), stages=stages, first_unexplained=None)
 
 
-def _about_answers(stages: Sequence[StageVerdict], part: Part) -> Iterator[StageVerdict]:
+def _about_answers(stages: Sequence[StageVerdict], part: JudgedPart) -> Iterator[StageVerdict]:
     """The verdicts; what could not be judged without the network's answer to some bones says what it needs."""
     graph = part.contract.system.graph
     for stage in stages:
@@ -91,7 +91,7 @@ def _judged(stages: Sequence[StageVerdict]) -> set[str]:
     return {stage.stage for stage in stages if stage.ok is not None}
 
 
-def _joined(of_all: Diagnosis, of_some: Diagnosis, whole: Part, allowed: Collection[str]) -> Diagnosis:
+def _joined(of_all: Diagnosis, of_some: Diagnosis, whole: JudgedPart, allowed: Collection[str]) -> Diagnosis:
     """Both answers as one: what one part could not judge and the other could is judged."""
     graph = whole.contract.system.graph
     either = _judged(of_all.stages) | _judged(of_some.stages)
@@ -123,7 +123,7 @@ class _Trial:
     """The recording read as that of other bones."""
 
     gathered: Gathered
-    part: Part
+    part: JudgedPart
     rows: slice
 
     def hypotheses(self, bones: Sequence[int]) -> Hypotheses:
@@ -138,7 +138,7 @@ class _Trial:
         )
 
 
-def _other_bones(gathered: Gathered, part: Part, budget: Budget) -> Iterator[Relation]:
+def _other_bones(gathered: Gathered, part: JudgedPart, budget: Budget) -> Iterator[Relation]:
     """The relation that the recording is one of other bones than its header says; none if that is not unmistakable."""
     said, count = gathered.recording.bones, len(character_of(part.contract.of_all_bones).bone_names)
     part = part._replace(evidence=replace(part.evidence, work=budget.work))

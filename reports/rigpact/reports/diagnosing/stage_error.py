@@ -37,7 +37,7 @@ class WorstChannel(NamedTuple):
     ratio: float | None
 
 
-class Fit(NamedTuple):
+class FitInNumbers(NamedTuple):
     """A `StageError` in five numbers: a search keeps it for each of thousands of hypotheses."""
 
     worst_finite_excess: float
@@ -103,9 +103,11 @@ class StageError:
         return int(np.count_nonzero(within & ~np.isnan(self.excess).all(axis=1)))
 
     @property
-    def fit(self) -> Fit:
+    def fit(self) -> FitInNumbers:
         """How well the stage fits."""
-        return Fit(self.worst_finite_excess, self.judged, self.undetermined, self.frames_judged, self.frames_within)
+        return FitInNumbers(
+            self.worst_finite_excess, self.judged, self.undetermined, self.frames_judged, self.frames_within
+        )
 
     @property
     def rows_over(self) -> NDArray[np.intp]:

@@ -25,7 +25,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, FedBack
 from rigpact.reference_runtime.graph.work import Work
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, Part
+from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, JudgedPart
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 
 MOST_FILES = 64
@@ -44,7 +44,7 @@ class Supposition:
     """Another choice of clip, start, bundle, weights or memory, in words, and what is judged then."""
 
     words: str
-    part: Part
+    part: JudgedPart
 
 
 def best_supposition(
@@ -71,7 +71,7 @@ def best_supposition(
 def _suppositions(
     given: Hypotheses, recording: Recording, files: ContractFiles, given_files: EvidenceFiles, room: Path
 ) -> Iterator[Supposition]:
-    part, clip = Part(given.evidence, given.contract), given_files.clip
+    part, clip = JudgedPart(given.evidence, given.contract), given_files.clip
     if clip is not None and set(given.failing({})) & _driven(given):
         words = f"{clip.name} drove it from its frame {{}} on"
         yield from _at_another_start(part, words, part.evidence.drive)
@@ -83,7 +83,7 @@ def _suppositions(
         yield from _fewer_bits(given, given_files.onnx, room)
 
 
-def _never_carried(part: Part) -> Iterator[Supposition]:
+def _never_carried(part: JudgedPart) -> Iterator[Supposition]:
     """What a network or a filter remembers, and nothing records, as it is at the start in every frame."""
     known = part.evidence.fed_back
     if known is None:
@@ -92,7 +92,7 @@ def _never_carried(part: Part) -> Iterator[Supposition]:
     for chosen in dict.fromkeys((names, *((name,) for name in names))):
         words = f"{', '.join(chosen)} {'is' if len(chosen) == 1 else 'are'} never carried: every frame has what the first one has"
         forgotten = replace(part.evidence, fed_back=partial(_forgotten, known, chosen))
-        yield Supposition(words, Part(forgotten, part.contract))
+        yield Supposition(words, JudgedPart(forgotten, part.contract))
 
 
 def _forgotten(
@@ -105,7 +105,7 @@ def _forgotten(
     return found | kept
 
 
-def _numbered_otherwise(part: Part) -> Iterator[Supposition]:
+def _numbered_otherwise(part: JudgedPart) -> Iterator[Supposition]:
     """A frame that was recorded twice, alone or so that all after it are late; or one that was lost, so that they are early."""
     evidence, count = part.evidence, len(part.evidence.frame)
     if count < 3:
@@ -115,19 +115,19 @@ def _numbered_otherwise(part: Part) -> Iterator[Supposition]:
     for row in doubled if len(doubled) <= MOST_SLIPS else ():
         kept, frame = [place for place in range(count) if place != row], int(evidence.frame[row])
         alone = evidence.at_rows(kept)
-        yield Supposition(f"frame {frame} is frame {frame - 1} once more", Part(alone, part.contract))
+        yield Supposition(f"frame {frame} is frame {frame - 1} once more", JudgedPart(alone, part.contract))
         later = replace(alone, frame=np.where(alone.frame > frame, alone.frame - 1, alone.frame))
-        yield Supposition(f"frame {frame - 1} was recorded twice", Part(later, part.contract))
+        yield Supposition(f"frame {frame - 1} was recorded twice", JudgedPart(later, part.contract))
     first = _where_early(part)
     if first is not None:
         frame = int(evidence.frame[first])
         later = replace(evidence, frame=evidence.frame + (np.arange(count) >= first))
         yield Supposition(
-            f"frame {frame} was lost, and those after it are numbered without it", Part(later, part.contract)
+            f"frame {frame} was lost, and those after it are numbered without it", JudgedPart(later, part.contract)
         )
 
 
-def _where_early(part: Part) -> int | None:
+def _where_early(part: JudgedPart) -> int | None:
     """The first row from which the recording holds the clip's next frames instead of its own."""
     evidence = part.evidence
     if evidence.drive is None or evidence.mode == "free":
@@ -149,7 +149,7 @@ def _driven(given: Hypotheses) -> set[str]:
     return {stage for stage in given.judged if not given.graph[stage].needs}
 
 
-def _another_clip(part: Part, clip: Path) -> Iterator[Supposition]:
+def _another_clip(part: JudgedPart, clip: Path) -> Iterator[Supposition]:
     files = files_of(part.contract)
     for path in _beside(clip):
         try:
@@ -158,11 +158,11 @@ def _another_clip(part: Part, clip: Path) -> Iterator[Supposition]:
         except UnusableInput:  # no clip of this system
             continue
         words = f"{path.name} drove it, not {clip.name}"
-        yield Supposition(words, Part(replace(part.evidence, drive=drive), part.contract))
+        yield Supposition(words, JudgedPart(replace(part.evidence, drive=drive), part.contract))
         yield from _at_another_start(part, f"{words}, from its frame {{}} on", drive)
 
 
-def _another_bundle(part: Part, recording: Recording, files: ContractFiles) -> Iterator[Supposition]:
+def _another_bundle(part: JudgedPart, recording: Recording, files: ContractFiles) -> Iterator[Supposition]:
     if files.bundle is None:
         return
     for path in _beside(files.bundle):
@@ -173,7 +173,7 @@ def _another_bundle(part: Part, recording: Recording, files: ContractFiles) -> I
         held = part.evidence.recorded
         is_alike = other.system.name == part.contract.system.name and set(held) <= set(other.system.graph.names)
         if is_alike and all(other.fields(name).width == part.contract.fields(name).width for name in held):
-            yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", Part(part.evidence, other))
+            yield Supposition(f"{path.name} is its contract, not {files.bundle.name}", JudgedPart(part.evidence, other))
 
 
 def _fewer_bits(given: Hypotheses, model: Path, room: Path) -> Iterator[Supposition]:
@@ -192,7 +192,7 @@ def _fewer_bits(given: Hypotheses, model: Path, room: Path) -> Iterator[Supposit
         if set(given.judged) <= set(tried.judged) and told[0] not in tried.failing({}):
             fit = f"{told[0]} is then within its bound in {tried.frames_within(told[0], {})} of {tried.frame_count} frames"
             said = f"the network's weights were {words} ({fit})"
-            found.append(Supposition(said, Part(other, given.contract)))
+            found.append(Supposition(said, JudgedPart(other, given.contract)))
     if len(found) == 1:
         yield found[0]
 
@@ -208,7 +208,7 @@ def _beside(path: Path) -> list[Path]:
     return [other for other in others if other.resolve() != path.resolve()][:MOST_FILES]
 
 
-def _at_another_start(part: Part, words: str, drive: Callable[[Any], Any] | None) -> Iterator[Supposition]:
+def _at_another_start(part: JudgedPart, words: str, drive: Callable[[Any], Any] | None) -> Iterator[Supposition]:
     """The clip cut or put off, so that its rows meet the recording's first frames. Only a run that the clip drives has such.
 
     A recorder may also have been switched on late: the run remembers frames that were not recorded.
@@ -217,10 +217,10 @@ def _at_another_start(part: Part, words: str, drive: Callable[[Any], Any] | None
     if drive is None or evidence.mode == "free":
         return
     for start in _starts(evidence, drive(part.contract)):
-        yield Supposition(said(start), Part(replace(evidence, drive=_moved(drive, start)), part.contract))
+        yield Supposition(said(start), JudgedPart(replace(evidence, drive=_moved(drive, start)), part.contract))
         if start > 0:
             begun = replace(evidence, frame=evidence.frame + start, drive=drive)
-            yield Supposition(f"{said(start)}, in a run that had begun before", Part(begun, part.contract))
+            yield Supposition(f"{said(start)}, in a run that had begun before", JudgedPart(begun, part.contract))
 
 
 def _moved(drive: Callable[[Any], Any], start: int) -> Callable[[Any], Any]:

@@ -12,7 +12,7 @@ from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.layout import INPUTS
-from rigpact.contract.rules import Subject
+from rigpact.contract.rules import Artefacts
 from rigpact.contract.rules.model import canary as rules
 from rigpact.reports.answer import Sentence
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def with_canary(
-    report: FindingsReport, subject: Subject, recordings: Sequence[Path], beside: Sequence[Document] = ()
+    report: FindingsReport, subject: Artefacts, recordings: Sequence[Path], beside: Sequence[Document] = ()
 ) -> FindingsReport:
     """Add what the probes find to a report of `check`, wherever a bundle, a model and something to run it on are given.
 

@@ -50,7 +50,7 @@ _SIZES = {"J": 5, "T": 7}
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """Rows, or a sequence, as a function wants them, written with `*` for the axes of one value.
 
     "(B, T, J, *)" takes (2, 7, 5, 3, 3); in "(N, J*)" the bones stand in the value's own axis: (14, 30). The first axis that is
@@ -116,12 +116,12 @@ class Layout:
         return f"({', '.join(written)}{',' * (len(written) == 1)})"
 
 
-LAYOUTS: Mapping[str, Layout] = {
-    shape: Layout(shape) for shape in ("(N, *)", "(B, T, J, *)", "(N, J, *)", "(N, J*)", "(B, T, J*)", "(*)")
+LAYOUTS: Mapping[str, RowLayout] = {
+    shape: RowLayout(shape) for shape in ("(N, *)", "(B, T, J, *)", "(N, J, *)", "(N, J*)", "(B, T, J*)", "(*)")
 }
 """Shapes of values, in the order of trial."""
-TIMED: Mapping[str, Layout] = {
-    shape: Layout(shape, is_timed=True)
+TIMED: Mapping[str, RowLayout] = {
+    shape: RowLayout(shape, is_timed=True)
     for shape in ("(T, J, *)", "(B, T, J, *)", "(B, T, *)", "(T, J*)", "(B, T, J*)", "(T, *)")
 }
 """Shapes of sequences, in the order of trial."""
@@ -137,7 +137,7 @@ _ORDERS = ("order", "convention", "seq", "axes", "sequence", "euler_order")
 
 
 @dataclass(frozen=True)
-class Form:
+class Passing:
     """One way to pass a role's values. needs: how many arguments that makes; 0: as many as the role takes."""
 
     words: str
@@ -164,25 +164,25 @@ def _three_angles(parts: Parts) -> Parts:
     return [(np.array(angles[..., place]), ()) for place in range(3)]
 
 
-AS_THEY_ARE = Form("", lambda parts: parts)
-_SWAPPED = Form("the second value first", lambda parts: parts[::-1])
-_FORMS: Mapping[tuple[str, ...], tuple[Form, ...]] = {
+AS_THEY_ARE = Passing("", lambda parts: parts)
+_SWAPPED = Passing("the second value first", lambda parts: parts[::-1])
+_FORMS: Mapping[tuple[str, ...], tuple[Passing, ...]] = {
     ("vector",): (
         AS_THEY_ARE,
-        Form("axis, angle", _axis_then_angle, 2),
-        Form("axis, angle (…, 1)", _axis_then_column, 2),
-        Form("angle, axis", lambda parts: _axis_then_angle(parts)[::-1], 2),
-        Form("angle (…, 1), axis", lambda parts: _axis_then_column(parts)[::-1], 2),
+        Passing("axis, angle", _axis_then_angle, 2),
+        Passing("axis, angle (…, 1)", _axis_then_column, 2),
+        Passing("angle, axis", lambda parts: _axis_then_angle(parts)[::-1], 2),
+        Passing("angle (…, 1), axis", lambda parts: _axis_then_column(parts)[::-1], 2),
     ),
-    ("euler",): (AS_THEY_ARE, Form("three angles", _three_angles, 3)),
-    ("quat", "point"): (AS_THEY_ARE, Form("point, quat", lambda parts: parts[::-1])),
+    ("euler",): (AS_THEY_ARE, Passing("three angles", _three_angles, 3)),
+    ("quat", "point"): (AS_THEY_ARE, Passing("point, quat", lambda parts: parts[::-1])),
 }
 """Other forms than one array for each value, by what the role takes."""
 DECLARABLE = {"axis, angle": "axis", "angle, axis": "angle", "three angles": "three", "point, quat": "point"}
 """The words that `takes` of a declaration may have, with the start of the forms that they allow."""
 
 
-def signature_forms(role: Role, function: Callable[..., Any], takes: str | None) -> Iterator[Form]:
+def signature_forms(role: Role, function: Callable[..., Any], takes: str | None) -> Iterator[Passing]:
     """The forms that a function's signature allows, in the order of trial. takes: the declared one."""
     every = _FORMS.get(role.takes, (AS_THEY_ARE,))
     if takes is not None:
@@ -265,8 +265,8 @@ class UserFunction:
     function: Callable[..., Any]
     backend: NumpyBackend
     declared: FunctionSettings = NOTHING_DECLARED
-    layout: Layout = ROWS
-    form: Form = AS_THEY_ARE
+    layout: RowLayout = ROWS
+    form: Passing = AS_THEY_ARE
     words: Mapping[str, Any] = field(default_factory=dict)
     certain: bool = True
 

@@ -17,7 +17,7 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reports.geometry_parity.calling import ALONE, LAYOUTS, ROWS, Array, CallFailed, Layout
+from rigpact.reports.geometry_parity.calling import ALONE, LAYOUTS, ROWS, Array, CallFailed, RowLayout
 from rigpact.reports.geometry_parity.meaning import WORKING_TYPES, Known
 from rigpact.reports.geometry_parity.oracle import (
     RATES_HZ,
@@ -45,7 +45,7 @@ def _error(known: Known, value: FloatArray, expected: FloatArray, dtype: str = "
     return error if error > tolerance(known.function.role, dtype or known.dtype, scale_of(expected)) else 0.0
 
 
-def _called(known: Known, *arrays: Array, layout: Layout | None = None) -> FloatArray | None:
+def _called(known: Known, *arrays: Array, layout: RowLayout | None = None) -> FloatArray | None:
     """The result of a call, in another shape if that is wanted; None where the function refuses it."""
     function = known.function if layout is None else replace(known.function, layout=layout)
     try:

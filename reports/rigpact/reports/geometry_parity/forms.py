@@ -33,7 +33,7 @@ DEGREES = 180.0 / np.pi
 
 
 @dataclass(frozen=True)
-class Form:
+class ValueForm:
     """One way to hold a value. words: which; decode: to what is computed with, a rotation matrix; encode: back.
 
     findings: of a form that is not the declared one. conventions: those under which six numbers would be the declared ones.
@@ -100,7 +100,7 @@ def own_first(own: str, every: Iterable[str]) -> list[str]:
     return list(dict.fromkeys((own, *every)))
 
 
-def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) -> Iterator[Form]:
+def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) -> Iterator[ValueForm]:
     """Every form of a kind of value, the nearest to the declared one first; of most kinds there is one."""
     verb = "returns" if role.gives == kind else "takes"
     if kind in ("quat", "quat_sequence"):
@@ -123,11 +123,11 @@ def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) ->
     elif kind == "vector" and verb == "takes":
         yield from (_vector(ratio) for ratio in _RATIOS)
     else:
-        yield Form()
+        yield ValueForm()
 
 
-def _quaternion(order: str, findings: Sequence[Named]) -> Form:
-    return Form(
+def _quaternion(order: str, findings: Sequence[Named]) -> ValueForm:
+    return ValueForm(
         order,
         lambda quat: to_matrix(quat[..., TO_XYZW[order]]),
         lambda matrix: matrix_to_quat(matrix)[..., FROM_XYZW[order]],
@@ -135,13 +135,13 @@ def _quaternion(order: str, findings: Sequence[Named]) -> Form:
     )
 
 
-def _six(conventions: Conventions, declared: Conventions, *, is_transposed: bool) -> Form:
+def _six(conventions: Conventions, declared: Conventions, *, is_transposed: bool) -> ValueForm:
     codec, own = Rot6d(conventions), _axes_words(declared)
     found = _axes_words(conventions, is_transposed=is_transposed)
     rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
     other: list[Named] = [] if found == own else [(rule, {"found": found, "declared": own})]
     turned: Compute = transposed if is_transposed else np.asarray
-    return Form(
+    return ValueForm(
         found,
         lambda six: turned(decoded(six, codec)),
         lambda matrix: encoded(turned(matrix), codec),
@@ -159,7 +159,7 @@ def _axes_words(conventions: Conventions, *, is_transposed: bool = False) -> str
     return f"{lines} {names[0].upper()} and {names[1].upper()}{', interleaved' * (packing == 'interleaved')}"
 
 
-def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> Form:
+def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> ValueForm:
     """Three angles of `scale` times radians."""
     to_rotation, to_angles = EULER[f"{turns.axes.upper()}_rad"]
     turned: Compute = transposed if turns.inverse else np.asarray
@@ -173,7 +173,7 @@ def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> Form:
     elif not turns.is_said_by(said):
         values = {"found": turns.words, "declared": said.letters, "source": said.source}
         findings.append((rules.EULER_ORDER, values))
-    return Form(
+    return ValueForm(
         f"{turns.words} of (a, b, c){' in degrees' * (scale != 1.0)}",
         lambda angles: turned(to_rotation(angles[..., turns.places] / scale)),
         lambda matrix: scale * to_angles(turned(matrix))[..., np.argsort(turns.places)],
@@ -184,10 +184,10 @@ def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> Form:
 _RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES)
 
 
-def _vector(ratio: float) -> Form:
+def _vector(ratio: float) -> ValueForm:
     """A rotation vector that a function takes `ratio` times."""
     words = "exp(v)" if ratio == 1.0 else f"exp({ratio:.4g} · v)"
-    return Form(words, lambda v: exp_map(ratio * v), findings=ratio_findings(ratio, ROWS, "takes"))
+    return ValueForm(words, lambda v: exp_map(ratio * v), findings=ratio_findings(ratio, ROWS, "takes"))
 
 
 _WORDS: Mapping[float, str] = {

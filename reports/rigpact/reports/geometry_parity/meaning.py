@@ -31,7 +31,7 @@ from rigpact.reports.geometry_parity.calling import (
 )
 from rigpact.reports.geometry_parity.forms import ORDERS, EulerOrder, order_in_name
 from rigpact.reports.geometry_parity.oracle import RATES_HZ, row_errors
-from rigpact.reports.geometry_parity.readings import Reading, read, readings_of
+from rigpact.reports.geometry_parity.readings import Computation, read, readings_of
 from rigpact.reports.geometry_parity.roles import TRAILING, UNIT
 
 WORKING_TYPES = ("float64", "float32")
@@ -52,7 +52,7 @@ class Known:
     arrays: tuple[Array, ...]
     value: FloatArray
     dtype: str
-    reading: Reading | None
+    reading: Computation | None
     place: str
     conventions: Conventions
 
@@ -177,7 +177,7 @@ def _expected_shape(function: UserFunction, arrays: Sequence[Array]) -> tuple[in
 
 def _reading_of(
     function: UserFunction, value: FloatArray, inputs: tuple[Array, ...], conventions: Conventions
-) -> Reading | None:
+) -> Computation | None:
     """What the results mean; None if no known convention explains them."""
     values = [value.astype(np.float64)]
     if function.rate is not None:
@@ -187,7 +187,7 @@ def _reading_of(
     return read(function.role, values, exact, conventions, _order_said(function))
 
 
-def contract_reading(function: UserFunction, conventions: Conventions) -> Reading:
+def contract_reading(function: UserFunction, conventions: Conventions) -> Computation:
     """The contract's own reading of a role."""
     return next(readings_of(function.role, conventions, _order_said(function)))
 

@@ -17,7 +17,15 @@ from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector, transposed, wrap_to_pi
 from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reports.geometry_parity.forms import Compute, EulerOrder, Form, Named, forms_of, own_first, ratio_findings
+from rigpact.reports.geometry_parity.forms import (
+    Compute,
+    EulerOrder,
+    Named,
+    ValueForm,
+    forms_of,
+    own_first,
+    ratio_findings,
+)
 from rigpact.reports.geometry_parity.oracle import (
     MATCH,
     RATES_HZ,
@@ -35,7 +43,7 @@ Operation = tuple[str, Compute, Sequence[Named]]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Computation:
     """One possible computation on float64 arrays, and its findings; no findings for the contract's own.
 
     decode: to the rotations in which results are compared, where several numbers hold one.
@@ -142,7 +150,7 @@ def _velocity(frame: str, rows: str, factor: float) -> Compute:
     return compute
 
 
-def readings_of(role: Role, declared: Conventions, said: EulerOrder | None = None) -> Iterator[Reading]:
+def readings_of(role: Role, declared: Conventions, said: EulerOrder | None = None) -> Iterator[Computation]:
     """Every reading of a role, the contract's own first. said: the order of Euler angles, as far as it is known."""
     if "residual" in role.takes:
         yield from _of_deltas(role, declared)
@@ -156,12 +164,12 @@ def readings_of(role: Role, declared: Conventions, said: EulerOrder | None = Non
         findings = [*(found for each in chosen for found in each.findings), *named]
         compute = _computing([form[kind] for kind in role.takes], operation, form[role.gives])
         decode = form["euler"].decode if role.gives == "euler" else None
-        yield Reading(", ".join(filter(None, (words, *(each.words for each in chosen)))), compute, findings, decode)
+        yield Computation(", ".join(filter(None, (words, *(each.words for each in chosen)))), compute, findings, decode)
     if role.takes == ("six",) and role.gives != "quat":
         yield from _not_orthonormal(role, declared, said)
 
 
-def _computing(takes: Sequence[Form], operation: Compute, gives: Form) -> Compute:
+def _computing(takes: Sequence[ValueForm], operation: Compute, gives: ValueForm) -> Compute:
     def compute(*values: FloatArray) -> FloatArray:
         return gives.encode(operation(*(form.decode(value) for form, value in zip(takes, values, strict=True))))
 
@@ -170,7 +178,7 @@ def _computing(takes: Sequence[Form], operation: Compute, gives: Form) -> Comput
 
 def read(
     role: Role, values: Sequence[FloatArray], given: Sequence[FloatArray], declared: Conventions, said: EulerOrder
-) -> Reading | None:
+) -> Computation | None:
     """What results mean; None if no known convention explains them. values: the results at each of `RATES_HZ`, or at the first.
 
     Of vectors and of angles between rotations the scale is measured.
@@ -189,9 +197,9 @@ def read(
     return _unwrapped(role, values[0], given[0], declared) if role.gives == "vector" and not role.timed else None
 
 
-def _scaled(reading: Reading, ratio: float, named: Sequence[Named]) -> Reading:
+def _scaled(reading: Computation, ratio: float, named: Sequence[Named]) -> Computation:
     words = reading.words if abs(ratio - 1.0) <= MATCH else f"{ratio:.4g} · {reading.words}"
-    return Reading(words, lambda *given: ratio * reading.compute(*given), [*reading.findings, *named])
+    return Computation(words, lambda *given: ratio * reading.compute(*given), [*reading.findings, *named])
 
 
 def _scale_findings(ratios: Sequence[float], rows: int) -> list[Named]:
@@ -214,7 +222,7 @@ def _rate_findings(ratios: Sequence[float], rows: int) -> list[Named]:
     return [rate, *ratio_findings(rest, rows, "returns")]
 
 
-def _unwrapped(role: Role, value: FloatArray, given: FloatArray, declared: Conventions) -> Reading | None:
+def _unwrapped(role: Role, value: FloatArray, given: FloatArray, declared: Conventions) -> Computation | None:
     """A logarithm that is not the shortest: its formula is not known, so it computes NaN."""
     every = forms_of(role.takes[0], role, declared, EulerOrder())
     for form, factor in product(every, (1.0, 2.0, -1.0, -2.0)):
@@ -224,12 +232,14 @@ def _unwrapped(role: Role, value: FloatArray, given: FloatArray, declared: Conve
             count = int((angle > np.pi * (1.0 + MATCH)).sum())
             values = {"count": count, "rows": len(angle), "worst_deg": float(np.degrees(angle.max()))}
             named = [(rules.NOT_SHORTEST, values), *ratio_findings(1.0 / factor, len(angle), "returns")]
-            return Reading("not the shortest rotation vector", lambda *_: np.full(1, np.nan), [*form.findings, *named])
+            return Computation(
+                "not the shortest rotation vector", lambda *_: np.full(1, np.nan), [*form.findings, *named]
+            )
     return None
 
 
 # Functions of six numbers that are no plain conversion: Gram–Schmidt left out, deltas and their product.
-def _not_orthonormal(role: Role, declared: Conventions, said: EulerOrder) -> Iterator[Reading]:
+def _not_orthonormal(role: Role, declared: Conventions, said: EulerOrder) -> Iterator[Computation]:
     """No rotation, or another one: the sign of the third axis, no or half a Gram–Schmidt, the other axis kept."""
     own, is_matrix = Rot6d(declared), role.gives == "matrix"
     given: Compute = (lambda six: _as_is(six, own)) if is_matrix else np.asarray
@@ -246,17 +256,17 @@ def _not_orthonormal(role: Role, declared: Conventions, said: EulerOrder) -> Ite
     if is_matrix:
         for form in forms_of("six", role, declared, said):
             mirrored = (rules.MIRRORED, {"found": f"minus the third of {form.words}"})
-            yield Reading(f"{form.words}, mirrored", _mirrored(form), [*form.findings, mirrored])
+            yield Computation(f"{form.words}, mirrored", _mirrored(form), [*form.findings, mirrored])
     else:
         found = [(rules.OTHER_COLUMNS, {"found": "the second axis as the one that is kept", "declared": "the first"})]
-        yield Reading("the second axis kept", second_kept, found)
+        yield Computation("the second axis kept", second_kept, found)
     stand = "the six numbers stand in the matrix as they are" if is_matrix else "the six numbers come back as they were"
     skewed = "both axes are unit vectors, but not at right angles"
     for words, compute, said_of in (("as they are", given, stand), ("normalised one by one", one_by_one, skewed)):
-        yield Reading(f"axes {words}", compute, [(rules.NOT_RENORMALISED, {"found": said_of})])
+        yield Computation(f"axes {words}", compute, [(rules.NOT_RENORMALISED, {"found": said_of})])
 
 
-def _mirrored(form: Form) -> Compute:
+def _mirrored(form: ValueForm) -> Compute:
     """The rotation of six numbers with the sign of its third axis changed."""
     codec = Rot6d(form.conventions)
 
@@ -288,7 +298,7 @@ _AS_IT_IS = {
 """Whether the previous pose, and the delta, is taken without Gram–Schmidt."""
 
 
-def _of_deltas(role: Role, declared: Conventions) -> Iterator[Reading]:
+def _of_deltas(role: Role, declared: Conventions) -> Iterator[Computation]:
     """Meaning of the delta, order and direction of its product with the pose before, columns, renormalisation."""
     is_product = len(role.takes) == 2
     letters = {"forward": "ΔR", "inverse": "ΔRᵀ"}[declared.delta_direction], "R_prev"
@@ -310,18 +320,18 @@ def _of_deltas(role: Role, declared: Conventions) -> Iterator[Reading]:
             findings.append((rules.COMPOSE_ORDER, {"found": order, "declared": own_order}))
         codec = Rot6d(form.conventions)
         compute = _composed(codec, offsets[delta], products[order], [decoded] * len(role.takes))
-        readings.append(Reading(", ".join(filter(None, (order, form.words, delta))), compute, findings))
+        readings.append(Computation(", ".join(filter(None, (order, form.words, delta))), compute, findings))
     yield from sorted(readings, key=lambda reading: len(reading.findings))
     own, offset = Rot6d(declared), offsets[own_delta]
     if not is_product:
         words = "the delta's six numbers are used as they are"
         compute = lambda six: np.asarray(six + offset * own.identity(1))  # noqa: E731 - one of several
-        yield Reading("not renormalised", compute, [(rules.NOT_RENORMALISED, {"found": words})])
+        yield Computation("not renormalised", compute, [(rules.NOT_RENORMALISED, {"found": words})])
         return
     for words, are_raw in _AS_IT_IS.items():
         decoders = [_as_is if is_raw else decoded for is_raw in are_raw]
         compute = _composed(own, offset, products[own_order], decoders)
-        yield Reading(words, compute, [(rules.NOT_RENORMALISED, {"found": words})])
+        yield Computation(words, compute, [(rules.NOT_RENORMALISED, {"found": words})])
 
 
 def _composed(codec: Rot6d, offset: float, multiply: Compute, decoders: Sequence[Compute]) -> Compute:

@@ -31,7 +31,7 @@ _SUFFIXES = (".npz", ".safetensors", ".json")
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class StatisticsPair:
     """A mean and a std: their file, the word that both names share, their places in it, their names in a declaration.
 
     is_said: whether the words are those of statistics: an offset and a scale may be anything.
@@ -70,7 +70,7 @@ SAME = 2.0**-18
 """Relative to the largest number: a float32 that went through a mean and a std and back, and a little more."""
 
 
-def find_statistics(path: Path, folder: Path) -> Iterator[Statistics]:
+def find_statistics(path: Path, folder: Path) -> Iterator[StatisticsPair]:
     """The pairs that a file holds; none where it is no such file."""
     if path.suffix.lower() not in _SUFFIXES:
         return
@@ -84,7 +84,7 @@ def find_statistics(path: Path, folder: Path) -> Iterator[Statistics]:
                 own = {"mean": "mean" if is_said else key.lower(), "std": "std" if is_said else partner.lower()}
                 names = {usual: word(f"{label}_{usual}" if label else said, usual) for usual, said in own.items()}
                 of_file = (path, file, label, is_said, key, partner)
-                yield Statistics(*of_file, names["mean"], names["std"], mean, vectors[partner])
+                yield StatisticsPair(*of_file, names["mean"], names["std"], mean, vectors[partner])
                 break
 
 

@@ -28,7 +28,7 @@ from rigpact.reference_runtime.recordings.precision import precision_of
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, read_evidence
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
-from rigpact.reports.importing.columns_by_value import SAME, Statistics, find_statistics
+from rigpact.reports.importing.columns_by_value import SAME, StatisticsPair, find_statistics
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, mark_unusual, unlike, word
 from rigpact.reports.importing.formats import Imported, drafted_contract, finished
 from rigpact.reports.importing.infer.segments import is_quaternion
@@ -97,12 +97,12 @@ class Folder:
 
     path: Path
     models: Sequence[Model]
-    statistics: Sequence[Statistics]
+    statistics: Sequence[StatisticsPair]
     recording: Path | None
     rows: Mapping[str, FloatArray]
     labels: Mapping[str, tuple[str, ...]]
 
-    def statistics_of(self, width: int | None, name: str) -> Sequence[Statistics]:
+    def statistics_of(self, width: int | None, name: str) -> Sequence[StatisticsPair]:
         """The statistics of that width; the ones that name the tensor, if some do."""
         fitting = [each for each in self.statistics if each.width == width and each.is_said]
         named = [each for each in fitting if each.label and each.label in name.lower()]
@@ -261,7 +261,7 @@ class _Network:
             draft.header.append(f"LEFT OPEN: several statistics of {width} numbers fit {name}: {names}")
         return vector
 
-    def _source(self, column: str | None, raw: str, width: int, statistics: Statistics | None) -> None:
+    def _source(self, column: str | None, raw: str, width: int, statistics: StatisticsPair | None) -> None:
         """The vector before statistics: made of what was recorded if the recording shows it, else given."""
         if column is not None and self.recorded.input_of(column, raw, *_before(self.recorded.rows[column], statistics)):
             return
@@ -269,7 +269,7 @@ class _Network:
         self.draft.give(raw, said, size=width, left_open=["operation"])
 
 
-def _before(held: FloatArray, statistics: Statistics | None) -> tuple[FloatArray, FloatArray]:
+def _before(held: FloatArray, statistics: StatisticsPair | None) -> tuple[FloatArray, FloatArray]:
     """A recorded input before the statistics, and how far they may have moved each number."""
     if statistics is None:
         return held, np.zeros(held.shape)
@@ -277,7 +277,7 @@ def _before(held: FloatArray, statistics: Statistics | None) -> tuple[FloatArray
     return before, np.full(held.shape, SAME * float(np.abs(before).max(initial=0.0)))
 
 
-def _is_normalised(recorded: Columns, column: str, statistics: Statistics | None) -> bool:
+def _is_normalised(recorded: Columns, column: str, statistics: StatisticsPair | None) -> bool:
     """Whether a recorded input says less before the statistics than behind them: then they stand between."""
     if statistics is None or column in recorded.refused:
         return False

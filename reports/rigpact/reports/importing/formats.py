@@ -28,7 +28,7 @@ from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sa
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, mjlab_metadata
 from rigpact.reports.importing.toml_text import draft_to_toml
-from rigpact.reports.importing.values import ImportRequest, Model, Node, named_file, read_model_beside
+from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue, named_file, read_model_beside
 
 # Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess
 _SAME_WORDS = {
@@ -248,7 +248,7 @@ def _policy_draft(request: ImportRequest) -> Draft:
     if not isinstance(root, Mapping) or not root.keys() >= lerobot.KEYS:
         expected, hint = "a LeRobot policy's config.json", f"known are {_KNOWN}"
         raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
-    return lerobot.to_draft(Node(root, request.source), request)
+    return lerobot.to_draft(PlacedValue(root, request.source), request)
 
 
 def _bvh_draft(request: ImportRequest) -> Draft:
@@ -264,7 +264,7 @@ def _bag_draft(request: ImportRequest) -> Draft:
     return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), request.file, hint)
 
 
-_YAML: Mapping[str, tuple[str, set[str], Callable[[Node, ImportRequest], Draft]]] = {
+_YAML: Mapping[str, tuple[str, set[str], Callable[[PlacedValue, ImportRequest], Draft]]] = {
     "deploy.yaml": (
         "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml", {"joint_ids_map", "observations"}, deploy_yaml.to_draft,
     ),
@@ -299,7 +299,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     missing = {name: keys - held[name].keys() for name, (_, keys, _) in _YAML.items()}
     for name, (_, _, draft) in _YAML.items():
         if not missing[name]:
-            return draft(Node(root, request.source), request)
+            return draft(PlacedValue(root, request.source), request)
     near = [name for name, (_, keys, _) in _YAML.items() if missing[name] != keys]
     name = min(near, key=lambda each: len(missing[each]), default="")
     hint = (

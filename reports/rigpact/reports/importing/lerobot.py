@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, word
-from rigpact.reports.importing.values import ImportRequest, Node, path_inside
+from rigpact.reports.importing.values import ImportRequest, PlacedValue, path_inside
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "MEAN_STD": ("mean", "std"), "MIN_MAX": ("min", "max"), "QUANTILES": ("q01", "q99"), "QUANTILE10": ("q10", "q90"),
@@ -33,7 +33,7 @@ KEYS = {"type", "input_features", "output_features"}
 """What a LeRobot policy's config.json has."""
 
 
-def to_draft(root: Node, request: ImportRequest) -> Draft:
+def to_draft(root: PlacedValue, request: ImportRequest) -> Draft:
     """The declaration of a policy; UnusableInput names the file and the place in it."""
     path, out, network = request.source, request.out, request.file
     kind = root.need("type", "the kind of the policy").word()
@@ -72,7 +72,7 @@ def to_draft(root: Node, request: ImportRequest) -> Draft:
 class _Chunk:
     """How many frames an answer has, how many of them are played, and how many observations the network takes."""
 
-    def __init__(self, root: Node, kind: str) -> None:
+    def __init__(self, root: PlacedValue, kind: str) -> None:
         key = "horizon" if kind == "diffusion" else "chunk_size"
         self.length = root.need(key, "frames of a chunk").whole(1)
         self.steps = root.need("n_action_steps", "frames of a chunk that are played").whole(1)
@@ -87,14 +87,16 @@ class _Chunk:
         self.played: dict[str, Any] = {**queue, "first": first or None}
 
 
-def _width(node: Node) -> int:
+def _width(node: PlacedValue) -> int:
     size = math.prod(node.need("shape", "numbers of each axis").wholes(1))
     if size > 1 << 24:
         raise node.get("shape").wrong("a shape of at most 2^24 numbers")
     return size
 
 
-def _input(draft: Draft, root: Node, feature: str, node: Node, before: _Pipeline, chunk: _Chunk) -> str | None:
+def _input(
+    draft: Draft, root: PlacedValue, feature: str, node: PlacedValue, before: _Pipeline, chunk: _Chunk
+) -> str | None:
     """The vector that the network takes of a feature; None for an image that is too large to be a vector."""
     width, kind = _width(node), node.need("type", "STATE, VISUAL, ENV").word()
     own = word(feature, "observation")
@@ -127,10 +129,10 @@ class _Pipeline:
 
     def __init__(self, config: Path, name: str, out: Path) -> None:
         self.path, self.out = config.with_name(name), out
-        root = Node(bytes_to_json(read_bytes(self.path), self.path).data, self.path)
+        root = PlacedValue(bytes_to_json(read_bytes(self.path), self.path).data, self.path)
         self.others: list[str] = []
         self._renamed: dict[str, str] = {}
-        self._normaliser: Node | None = None
+        self._normaliser: PlacedValue | None = None
         self._arrays: Mapping[str, Any] = {}
         self._file: Path | None = None
         for step in root.need("steps", "the steps of the pipeline").elements():
@@ -146,7 +148,7 @@ class _Pipeline:
             elif kind not in _HARMLESS:
                 self.others.append(kind)
 
-    def _load(self, node: Node) -> None:
+    def _load(self, node: PlacedValue) -> None:
         if node.is_nothing:
             return
         name = node.word()

@@ -113,7 +113,7 @@ _LONGEST_LIST = 65536
 
 
 @dataclass(frozen=True)
-class Node:
+class PlacedValue:
     """A value at its place in a file."""
 
     value: Any
@@ -134,40 +134,40 @@ class Node:
         """Whether the key is not there, or null."""
         return self.value is None
 
-    def get(self, key: Token) -> Node:
+    def get(self, key: Token) -> PlacedValue:
         """What stands under a key; a Node of None where there is nothing."""
         inside = self.value.get(key) if isinstance(self.value, Mapping) else None
-        return Node(inside, self.path, (*self.tokens, key))
+        return PlacedValue(inside, self.path, (*self.tokens, key))
 
-    def need(self, key: Token, expected: str) -> Node:
+    def need(self, key: Token, expected: str) -> PlacedValue:
         """What stands under a key that must be there."""
         found = self.table().get(key)
         if found.is_nothing:
             raise UnusableInput(found.place, "nothing", expected, near(key, [str(each) for each in self.value]))
         return found
 
-    def table(self) -> Node:
+    def table(self) -> PlacedValue:
         """This value, which must be a table."""
         if not isinstance(self.value, Mapping):
             raise self.wrong("a table of names and values")
         return self
 
-    def children(self) -> Iterator[tuple[str, Node]]:
+    def children(self) -> Iterator[tuple[str, PlacedValue]]:
         """The entries of a table."""
         for key in self.table().value:
             if not isinstance(key, str):
                 raise self.wrong("names as keys", found=f"the key {shown(key)}")
             yield key, self.get(key)
 
-    def elements(self) -> list[Node]:
+    def elements(self) -> list[PlacedValue]:
         """The elements of a list."""
         if not isinstance(self.value, list):
             raise self.wrong("a list")
         if len(self.value) > _LONGEST_LIST:
             raise self.wrong(f"at most {_LONGEST_LIST}", found=f"{len(self.value)} elements")
-        return [Node(each, self.path, (*self.tokens, place)) for place, each in enumerate(self.value)]
+        return [PlacedValue(each, self.path, (*self.tokens, place)) for place, each in enumerate(self.value)]
 
-    def only(self, entries: Sequence[tuple[str, Node]], expected: str, hint: str = "") -> Node:
+    def only(self, entries: Sequence[tuple[str, PlacedValue]], expected: str, hint: str = "") -> PlacedValue:
         """The one entry of this table; UnusableInput where there are more, or none."""
         if len(entries) != 1:
             names = ", ".join(name for name, _ in entries) or "none"

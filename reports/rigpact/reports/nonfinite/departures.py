@@ -16,7 +16,7 @@ import numpy as np
 from rigpact.contract.as_json import AsJson
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import Subject, files_of
+from rigpact.reference_runtime.files.declared import RunSetup, files_of
 from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, Watch, largest_departure, largest_meaning
 from rigpact.reference_runtime.graph.bounds import replay_bound
@@ -130,7 +130,7 @@ def grows(largest: Sequence[float]) -> bool:
 class Envelope:
     """An observer of a run: the first time that each watched quantity leaves its range."""
 
-    def __init__(self, subject: Subject, contract: Contract) -> None:
+    def __init__(self, subject: RunSetup, contract: Contract) -> None:
         """Take the range of every input from the clip under a contract, and add the system's own watches."""
         self._contract = contract
         with np.errstate(all="ignore"):
@@ -151,7 +151,7 @@ class Envelope:
                 self.found[watch.kind, watch.stage] = found
 
 
-def _ranges(subject: Subject, contract: Contract) -> Iterator[Watch]:
+def _ranges(subject: RunSetup, contract: Contract) -> Iterator[Watch]:
     """The ranges of the network's inputs, in deviations from the mean over the clip's rows.
 
     The largest possible distance of a sample from the mean of N samples is sqrt(N - 1) deviations (Samuelson, How deviant can

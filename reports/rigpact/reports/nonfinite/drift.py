@@ -20,7 +20,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import QUATERNION_KINDS, FieldKind
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.graph.bounds import WRITTEN_MARGIN, distance
 from rigpact.reference_runtime.graph.replayed import Evidence
@@ -67,7 +67,7 @@ def moved_channels(contract: Contract) -> list[int]:
     return [channel for field in rotations or fields for channel in range(field.start, field.stop)]
 
 
-def perturbed_starts(subject: Subject, contract: Contract) -> tuple[FloatArray, FloatArray]:
+def perturbed_starts(subject: RunSetup, contract: Contract) -> tuple[FloatArray, FloatArray]:
     """Starts (1 + R, width), the unperturbed one first, and the sizes (R,) of the other starts' differences.
 
     A float32 step is relative to the largest number that moves, at least 1.
@@ -118,7 +118,7 @@ class Spread:
         return np.asarray(np.minimum(STEP_ERROR * total, self.largest))
 
 
-def spread_of(subject: Subject, frames: Iterator[int] | range, count: int) -> Spread:
+def spread_of(subject: RunSetup, frames: Iterator[int] | range, count: int) -> Spread:
     """Run the starts side by side, and run the first start under each other value of every benign knob."""
     contract, files = subject.contract, subject.files
     starts, sizes = perturbed_starts(subject, contract)
@@ -240,7 +240,7 @@ class Drift(AsJson):
         }  # fmt: skip
 
 
-def judge_drift(subject: Subject, frames: int, against: Path | Recording | None = None) -> Drift:
+def judge_drift(subject: RunSetup, frames: int, against: Path | Recording | None = None) -> Drift:
     """Measure the envelope over `frames` frames, and compare a free-run trace with it if one is given."""
     carried_stage(subject.contract)  # refuses a system that does not feed itself
     if subject.mode != "free" or subject.faults or subject.on_floor:
@@ -268,7 +268,7 @@ def judge_drift(subject: Subject, frames: int, against: Path | Recording | None 
     )  # fmt: skip
 
 
-def _left(subject: Subject, spread: Spread) -> Left | None:
+def _left(subject: RunSetup, spread: Spread) -> Left | None:
     """What the unperturbed run left at the sampled frames."""
     leaving = Leaving(subject.contract, subject.mode, subject.clip)
     for frame, stages in spread.stages.items():
@@ -276,7 +276,7 @@ def _left(subject: Subject, spread: Spread) -> Left | None:
     return leaving.found
 
 
-def _compared(subject: Subject, stage: Stage, spread: Spread, against: Path | Recording) -> tuple[int, Outside | None]:
+def _compared(subject: RunSetup, stage: Stage, spread: Spread, against: Path | Recording) -> tuple[int, Outside | None]:
     recording = against if isinstance(against, Recording) else subject.files.recording(against, subject.contract)
     trace, contract = recording.trace, judging_contract(recording, subject.contract)
     if trace.header.mode != "free" or stage.name not in trace.stages:

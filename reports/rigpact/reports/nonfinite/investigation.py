@@ -19,7 +19,7 @@ from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PAS
 from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.sentinel import ABSURD_RAW, ORDINARY_Z, Observer, unread_rows, watch_run
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
@@ -29,7 +29,7 @@ from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues, swal
 from rigpact.reports.terminal import tracked
 
 # Counterfactual guards: repeat the run with one change, to find the single changes that keep it finite.
-Changed = tuple[Subject, str]
+Changed = tuple[RunSetup, str]
 _SHOWN = 3
 
 
@@ -77,7 +77,7 @@ def _ordinary(vector: FloatArray) -> FloatArray:
     return np.clip(known, -ORDINARY_Z, ORDINARY_Z)
 
 
-def try_guards(subject: Subject, frames: int) -> list[GuardResult]:
+def try_guards(subject: RunSetup, frames: int) -> list[GuardResult]:
     """Run `frames` frames under every guard that changes something; guards that keep the run finite come first."""
     changes = {name: guard(subject) for name, guard in (subject.files.guards | GUARDS).items()}
     results = [_tried(name, changed, frames) for name, changed in changes.items() if changed is not None]
@@ -96,7 +96,7 @@ def _tried(name: str, changed: Changed, frames: int) -> GuardResult:
     return GuardResult(words, watched.finite_frames, name, survived=watched.is_finite and leaving.found is None)
 
 
-def _clamp(subject: Subject) -> Changed | None:
+def _clamp(subject: RunSetup) -> Changed | None:
     network = subject.network
     words = f"network inputs clamped to +-{ORDINARY_Z:g}, NaN to 0"
     if isinstance(network, Mapping):
@@ -106,7 +106,7 @@ def _clamp(subject: Subject) -> Changed | None:
     return replace(subject, network=ClampedNetwork(network)), words
 
 
-def _finite_statistics(subject: Subject) -> Changed | None:
+def _finite_statistics(subject: RunSetup) -> Changed | None:
     contract, words = subject.contract, []
     for name, values in subject.files.numbers(contract).items():
         bad = ~(np.isfinite(values) & (np.abs(values) < ABSURD_RAW))  # no statistic of motion is larger
@@ -120,7 +120,7 @@ def _finite_statistics(subject: Subject) -> Changed | None:
     return replace(subject, contract=contract), f"{', '.join(words[:_SHOWN])}{more}: replaced by mean 0, std 1"
 
 
-GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {"finite-statistics": _finite_statistics, "clamp": _clamp}
+GUARDS: Mapping[str, Callable[[RunSetup], Changed | None]] = {"finite-statistics": _finite_statistics, "clamp": _clamp}
 
 Verdict = Literal["finite", "nonfinite", "diverging", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {
@@ -169,7 +169,7 @@ class Investigation(AsJson):
         return self.origin.chain if self.origin else ()
 
 
-def investigate(subject: Subject, frames: int, *, guard_frames: int | None = None) -> Investigation:
+def investigate(subject: RunSetup, frames: int, *, guard_frames: int | None = None) -> Investigation:
     """Run up to `frames` frames; if the run fails, find the producer, the precursors and the guards that help.
 
     guard_frames: how many frames a guarded run must stay finite, by default `frames`; 0 tries no guard.
@@ -205,7 +205,7 @@ def investigate(subject: Subject, frames: int, *, guard_frames: int | None = Non
     return replace(found, swallowed=_found(inside))
 
 
-def _answers_to_other_inputs(subject: Subject, precursors: Iterable[Departure]) -> tuple[str, ...]:
+def _answers_to_other_inputs(subject: RunSetup, precursors: Iterable[Departure]) -> tuple[str, ...]:
     """Why a run of recorded answers says nothing: its inputs left the clip's, and nobody recorded an answer to such."""
     if subject.mode != "free" or not hasattr(subject.network, "outputs"):
         return ()

@@ -19,7 +19,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.contract.systems.system import System
-from rigpact.reference_runtime.files.declared import Subject, files_of
+from rigpact.reference_runtime.files.declared import RunSetup, files_of
 from rigpact.reference_runtime.files.sentinel import Watched, not_finite, of_later_frames, unread_rows
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
@@ -223,7 +223,7 @@ def refused_origin(refusal: UnusableInput, stage: str = LOADING, frame: int = 0)
     return Origin(frame, LOADING, int(index) if index.isdecimal() else None, None, words, slice=name or None)
 
 
-def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = True) -> Origin | None:
+def origin_of_run(subject: RunSetup, watched: Watched, *, with_operands: bool = True) -> Origin | None:
     """The origin of the alarm in a watched run; None for a finite run."""
     contract = subject.acting_contract
     if watched.refusal is not None:
@@ -234,7 +234,7 @@ def origin_of_run(subject: Subject, watched: Watched, *, with_operands: bool = T
     return find_origin(evidence_of(subject, watched), contract, with_operands=with_operands)
 
 
-def evidence_of(subject: Subject, watched: Watched) -> Evidence:
+def evidence_of(subject: RunSetup, watched: Watched) -> Evidence:
     """The stored frames as evidence; for a system with windows, the whole window."""
     contract = subject.acting_contract
     if contract.system.windowed:

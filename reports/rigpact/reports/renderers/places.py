@@ -158,7 +158,7 @@ _URI_SAFE = "/!$&'()*+,;=@-._~"  # a colon would mark a scheme in a relative ref
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePlace:
     """A file, and a position in it if there is one. path: from the repository's root if `inside`, else absolute."""
 
     path: str
@@ -185,7 +185,7 @@ def file_uri(path: str) -> str:
     return scheme + quote(rooted, safe=_URI_SAFE + ":", errors="surrogatepass")
 
 
-def places_of(findings: Iterable[Finding]) -> Mapping[tuple[str, str], Place]:
+def places_of(findings: Iterable[Finding]) -> Mapping[tuple[str, str], FilePlace]:
     """The place of every finding by (file, pointer); each file is read once."""
     pointers: dict[str, list[str]] = {}
     for finding in findings:
@@ -193,11 +193,11 @@ def places_of(findings: Iterable[Finding]) -> Mapping[tuple[str, str], Place]:
     start = Path.cwd()
     folder = start.resolve()
     root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
-    located: dict[tuple[str, str], Place] = {}
+    located: dict[tuple[str, str], FilePlace] = {}
     for file, wanted in pointers.items():
         path, inside = path_from(root, Path(file))
         found = positions_in(Path(file), [pointer for pointer in wanted if pointer])
-        located |= {(file, pointer): Place(path, inside, found.get(pointer)) for pointer in wanted}
+        located |= {(file, pointer): FilePlace(path, inside, found.get(pointer)) for pointer in wanted}
     return located
 
 

@@ -20,7 +20,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.answer.report import GateReport, Part
-from rigpact.reports.renderers.places import Place, places_of
+from rigpact.reports.renderers.places import FilePlace, places_of
 from rigpact.reports.renderers.wording import unanswered
 from rigpact.reports.terminal import plain
 
@@ -115,7 +115,7 @@ def _sentence(text: str) -> str:
 
 
 def _result(
-    part: Part, finding: Finding, index: int, place: Place, causes: Mapping[int, dict[str, Any]]
+    part: Part, finding: Finding, index: int, place: FilePlace, causes: Mapping[int, dict[str, Any]]
 ) -> dict[str, Any]:
     artifact = {"uri": place.uri} | ({"uriBaseId": _ROOT} if place.inside else {})
     physical: dict[str, Any] = {"artifactLocation": artifact}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from rigpact.contract.findings import Finding, Severity, number_of
-from rigpact.reports.gate.answer.report import Cause, GateReport, Part
+from rigpact.reports.gate.answer.report import GateReport, Mistake, Part
 from rigpact.reports.terminal import account_text, plain
 
 _WORST_FIRST = tuple(Severity)
@@ -99,12 +99,12 @@ def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:
     return sorted(findings, key=lambda finding: _WORST_FIRST.index(finding.rule.severity))
 
 
-def cause_text(cause: Cause) -> str:
+def cause_text(cause: Mistake) -> str:
     """Where and what: the first file, and the sentence that names it."""
     return f"{cause.side}, {plain(cause.lead.place)}: {plain(cause.title)}"
 
 
-def found_text(cause: Cause) -> str:
+def found_text(cause: Mistake) -> str:
     """By which rules it was found, how often, in how many files."""
     codes = ", ".join(f"{code} ×{count}" if count > 1 else code for code, count in cause.codes.items())
     return codes if len(cause.files) == 1 else f"{codes}; in {len(cause.files)} files: {plain(', '.join(cause.files))}"

@@ -19,7 +19,7 @@ from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
-from rigpact.reference_runtime.files.declared import Subject, files_of
+from rigpact.reference_runtime.files.declared import RunSetup, files_of
 from rigpact.reference_runtime.files.run import Run
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
 from rigpact.reference_runtime.operations.rot6d import Rot6d
@@ -30,7 +30,7 @@ from rigpact.reports.own_module import use_operations
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
 Fields = dict[str, Any]
-"""Names and values of fields of `Measured`."""
+"""Names and values of fields of `MeasuredCell`."""
 
 
 def judged_stage(contract: Contract, clip: Any, poses: FloatArray | None) -> Stage | None:
@@ -97,7 +97,7 @@ _MODELS_KEPT, _CLIPS_KEPT = 32, 8
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredCell:
     """The result of a cell. Numbers are None where there is nothing to measure.
 
     frames: frames that ran and are finite. judged_frames: those that can be compared with the clip. mean_error,
@@ -130,7 +130,7 @@ class Measured:
     growth_per_frame: float | None = None
 
 
-def measure_cell(cell: Cell) -> Measured:
+def measure_cell(cell: Cell) -> MeasuredCell:
     """Measure a cell. An error in the cell becomes part of the result, and does not stop the sweep."""
     try:
         with inputs_remembered():  # a file that changes after its hash was taken
@@ -141,9 +141,9 @@ def measure_cell(cell: Cell) -> Measured:
         return failure(DEFECT, _with_given_names(f"{type(defect).__name__}: {defect}", cell))
 
 
-def failure(kind: str, text: str) -> Measured:
+def failure(kind: str, text: str) -> MeasuredCell:
     """The result of a cell that could not be measured."""
-    return Measured(ERROR, kind, text)
+    return MeasuredCell(ERROR, kind, text)
 
 
 def _with_given_names(text: str, cell: Cell) -> str:
@@ -153,11 +153,11 @@ def _with_given_names(text: str, cell: Cell) -> str:
     return text
 
 
-def _measured(cell: Cell) -> Measured:
+def _measured(cell: Cell) -> MeasuredCell:
     _bring(cell.operations, cell.sources)
     contract = _contract(cell.bundle, cell.companion, cell.changes)
     network = _network(cell.model, cell.bundle, cell.companion, cell.changes)
-    subject = Subject(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode, engine=cell.engine)
+    subject = RunSetup(contract, network, _clip(cell.clip, cell.bundle, cell.companion), cell.mode, engine=cell.engine)
     runner = subject.start(cell.frames)
     poses = subject.files.next_poses(subject.clip, runner.contract)
     stage = judged_stage(contract, subject.clip, poses)
@@ -172,7 +172,7 @@ def _measured(cell: Cell) -> Measured:
     elif published and stage is not None:
         errors |= stage_errors(contract, stage, np.stack(published), subject.clip.stages[stage.name])
     aligned = " ".join(f"{event.name}:{event.given}->{event.bound}" for event in sorted(runner.alignments))
-    return Measured(
+    return MeasuredCell(
         verdict=_verdict(watched, aligned, errors), frames=watched.finite_frames, inputs_aligned=aligned or None,
         first_bad_frame=watched.failing_frame if watched.alarm else None,
         first_bad_stage=watched.alarm[0] if watched.alarm else None,
@@ -188,7 +188,7 @@ def _of(stages: Mapping[str, FloatArray], stage: Stage, cell: Cell) -> FloatArra
     return stages[stage.name]
 
 
-def _steps(wanted: int | None, subject: Subject, runner: Run, poses: FloatArray | None) -> int:
+def _steps(wanted: int | None, subject: RunSetup, runner: Run, poses: FloatArray | None) -> int:
     """Number of frames to run: by default the clip's; never more than a clip that drives the run has."""
     own = int(subject.rows().steps) if poses is None else len(poses) - 1
     steps = min(wanted or own, runner.frame_limit or wanted or own)
@@ -206,7 +206,7 @@ def _verdict(watched: Watched, aligned: str, errors: Fields) -> str:
     return PASS if copied is None or errors["mean_deg"] <= copied else COPY_LAST_IS_BETTER
 
 
-def _growth(subject: Subject, runner: Run, frames: int) -> float | None:
+def _growth(subject: RunSetup, runner: Run, frames: int) -> float | None:
     """Factor by which a difference of the start changes in each frame; one start of each size, run side by side.
 
     None if the run is too short for a trend, or not finite.

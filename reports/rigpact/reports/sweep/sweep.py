@@ -21,7 +21,7 @@ import orjson
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened_to_append, written_whole
 from rigpact.reports.processes import process_pool
-from rigpact.reports.sweep.measure import DEFECT, DIED, UNUSABLE, Measured, failure, measure_cell
+from rigpact.reports.sweep.measure import DEFECT, DIED, UNUSABLE, MeasuredCell, failure, measure_cell
 from rigpact.reports.sweep.plan import Cell
 from rigpact.reports.sweep.summary import Row, Summary
 from rigpact.reports.terminal import counted
@@ -36,14 +36,17 @@ _ROWS_AT_ONCE = 1024
 _KINDS = {"str": "string", "int": "int64", "float": "double"}
 COLUMNS = {
     **dict.fromkeys(("cell", "clip", "model", "conventions", "mode"), "string"),
-    **{each.name: _KINDS[str(getattr(each.type, "__name__", each.type)).split(" |")[0]] for each in fields(Measured)},
+    **{
+        each.name: _KINDS[str(getattr(each.type, "__name__", each.type)).split(" |")[0]]
+        for each in fields(MeasuredCell)
+    },
     **dict.fromkeys(
         ("bundle", "bundle_sha256", "companion_sha256", "model_sha256", "clip_sha256", "rigpact_version"), "string"
     ),
 }
 """All columns with their Arrow types, in order: the cell, what was measured of it, its files."""
-Measure = Callable[[Cell], Measured]
-Outcomes = Iterator[tuple[Cell, Measured]]
+Measure = Callable[[Cell], MeasuredCell]
+Outcomes = Iterator[tuple[Cell, MeasuredCell]]
 Runner = Callable[[Iterable[Cell]], Outcomes]
 
 
@@ -114,14 +117,14 @@ class Journal:
         """Whether a cell is done."""
         return bytes.fromhex(identity) in self._places
 
-    def add(self, cell: Cell, measured: Measured) -> None:
+    def add(self, cell: Cell, measured: MeasuredCell) -> None:
         """Write a measured cell; the operating system has it when this returns."""
         self._places[bytes.fromhex(cell.identity)] = self._lines.seek(0, 2)
         self._lines.write(orjson.dumps({"cell": cell.identity, **vars(measured)}) + b"\n")
         self._lines.flush()
 
     def measured(self, identity: str) -> dict[str, Any]:
-        """The line of a finished cell: its identity, and the fields of `Measured`."""
+        """The line of a finished cell: its identity, and the fields of `MeasuredCell`."""
         self._lines.seek(self._places[bytes.fromhex(identity)])
         return dict(orjson.loads(self._lines.readline()))
 
@@ -153,9 +156,9 @@ def in_processes(
 
 def _until_one_dies(
     waiting: Iterator[Cell], processes: int, measure: Measure
-) -> Generator[tuple[Cell, Measured], None, list[Cell]]:
+) -> Generator[tuple[Cell, MeasuredCell], None, list[Cell]]:
     """Yield outcomes; return the cells that were in progress when a process died, or none if all are done."""
-    pool, in_flight, suspects = process_pool(processes), dict[Future[Measured], Cell](), list[Cell]()
+    pool, in_flight, suspects = process_pool(processes), dict[Future[MeasuredCell], Cell](), list[Cell]()
     try:
         while True:
             for cell in itertools.islice(waiting, 0 if suspects else _WAITING_EACH * processes - len(in_flight)):

@@ -78,7 +78,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Place:
+class RunPlace:
     """A place in a run: row of its arrays, stage, index of the bone (-1: none)."""
 
     row: int
@@ -122,16 +122,16 @@ def worst_row(run: ComparedRun) -> int:
     return int(np.argmax(sized(errors).max(axis=1)))
 
 
-def first_divergence(run: ComparedRun) -> Place | None:
+def first_divergence(run: ComparedRun) -> RunPlace | None:
     """The first divergence: from the diagnosis, else the first frame and, in it, the first stage beyond tolerance."""
     known = None if run.diagnosis is None else run.diagnosis.first_divergence
     if known is not None:
         row = int(np.argmin(np.abs(run.frames - known.frame)))
-        return Place(row, known.stage, bone_index(run, known.address.bone))
+        return RunPlace(row, known.stage, bone_index(run, known.address.bone))
     over = [(name, sized(ratios) > 1.0) for name, ratios, _ in run.by_stage()]
     starts = [(int(np.argmax(rows)), name) for name, rows in over if rows.any()]
     row, stage = min(starts, key=lambda start: start[0], default=(0, ""))
-    return Place(row, stage, -1) if stage else None
+    return RunPlace(row, stage, -1) if stage else None
 
 
 def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import Layout
 from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
-from rigpact.contract.rules.family import Need, Subject, family, findings_of
+from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
 from rigpact.contract.rules.views.bundle import (
     ANGVEL_KEYS,
     POSE_HISTORY,
@@ -90,7 +90,7 @@ def _check_arrays(file: Auxiliary, bundle: BundleView | None) -> Iterator[Findin
             yield from findings_of((_check_mean_pose,), bundle, file, name, layout)
 
 
-def _check_merged(view: BundleView, subject: Subject) -> Iterator[Finding]:
+def _check_merged(view: BundleView, subject: Artefacts) -> Iterator[Finding]:
     companion = subject.companion
     for keys, absent, unmerged in (
         (POSE_HISTORY_KEYS, POSE_HISTORY_STATISTICS_ABSENT, POSE_HISTORY_STATISTICS_UNMERGED),
@@ -136,7 +136,7 @@ def _check_mean_pose(bundle: BundleView | None, file: Auxiliary, name: str, layo
         yield AUXILIARY_POSE_DIFFERS.at(mean.path, (mean.name, index), angle_deg=angle_deg, more=more, **texts)
 
 
-def _check_companion(subject: Subject) -> Iterator[Finding]:
+def _check_companion(subject: Artefacts) -> Iterator[Finding]:
     *merged, apart = need(subject.auxiliaries, when=subject.companion is not None and len(subject.auxiliaries) > 0)
     yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
     for file in merged:

@@ -150,7 +150,7 @@ def _check_repeated(clip: ClipView) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class RecordedTurns:
     """Recorded angular velocities beside the rotations of the same frames.
 
     rotations: (T, B, 3, 3); recorded: (T, B, 3) rad/s; usable: (T, B, 3), False where a value was saturated.
@@ -174,18 +174,18 @@ class Motion:
         """Rotation vectors a second about frames 1 to T - 2, parent frame, (T - 2, B, 3)."""
         return rotation_vector(self.rotations[2:] @ transposed(self.rotations[:-2])) * self.fps / 2
 
-    def judged(self, lag: float, frame: str) -> "Reading":
+    def judged(self, lag: float, frame: str) -> "RateReading":
         """How well the velocities of frames 2 to T - 3 (as many as all readings share) are those of `lag` frames later."""
         rows = np.arange(2, len(self.rotations) - 2) + int(np.floor(lag))
         reference = self.central[rows - 1] if lag == int(lag) else self.steps[rows]
         if frame == "bone":
             reference = (transposed(self.rotations[rows]) @ reference[..., None])[..., 0]
         usable = self.usable[2:-2]
-        return Reading(lag, frame, *fit_slope(self.recorded[2:-2] * usable, reference * usable))
+        return RateReading(lag, frame, *fit_slope(self.recorded[2:-2] * usable, reference * usable))
 
 
 @dataclass(frozen=True)
-class Reading:
+class RateReading:
     """How well one reading explains the recorded vectors."""
 
     lag: float
@@ -198,10 +198,12 @@ def _check_velocities(clip: ClipView) -> Iterator[Finding]:
     recorded, key = clip.shaped("BoneAngularVelocities", -1, 3), "BoneAngularVelocities"
     need(recorded, when=recorded.shape == clip.rotations.shape[:3])
     usable = np.ones(recorded.shape, dtype=bool)
-    yield from check_motion(Motion(clip.path, f"/Frames/2/{key}", key, clip.fps, clip.rotations, recorded, usable))
+    yield from check_motion(
+        RecordedTurns(clip.path, f"/Frames/2/{key}", key, clip.fps, clip.rotations, recorded, usable)
+    )
 
 
-def check_motion(motion: Motion) -> Iterator[Finding]:
+def check_motion(motion: RecordedTurns) -> Iterator[Finding]:
     """Yield at most one finding for each defect: scale, frame of reference, moment; or that no reading fits."""
     if len(motion.rotations) < _FEWEST_FRAMES or max(rms(motion.recorded), rms(motion.central)) < _STILL_RAD_S:
         return

@@ -11,7 +11,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, CONDITION_WIDTH, CONTACT
 from rigpact.contract.model.binding import accepted_orders, interchangeable_pairs
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.family import Need, Subject, family
+from rigpact.contract.rules.family import Artefacts, Need, family
 from rigpact.contract.rules.views.bundle import BundleView, history_length, need
 from rigpact.contract.rules.wording import listed
 
@@ -80,14 +80,14 @@ SEVERAL_OUTPUTS = Rule.of("""RP414 info model-several-outputs
 _RANK = 2
 
 
-def _of_the_engine(subject: Subject) -> ModelSignature:
+def _of_the_engine(subject: Artefacts) -> ModelSignature:
     """The model; `Unread` where it is one of something else, which no engine binds so."""
     model = need(subject.model)
     names = {each.name for each in model.inputs}
     return need(model, when=subject.bundle is not None or not names.isdisjoint(INPUTS))
 
 
-def _check_inputs(subject: Subject) -> Iterator[Finding]:
+def _check_inputs(subject: Artefacts) -> Iterator[Finding]:
     model, view = _of_the_engine(subject), subject.view
     names, place = [entry.name for entry in model.inputs], "/graph/input"
     if len(names) != len(INPUTS):
@@ -148,7 +148,7 @@ def _expected_widths(view: BundleView, length: int | None) -> dict[str, int | No
     }
 
 
-def _check_output(subject: Subject) -> Iterator[Finding]:
+def _check_output(subject: Artefacts) -> Iterator[Finding]:
     model, view = _of_the_engine(subject), subject.view
     if not model.outputs:
         yield OUTPUT_MISSING.at(model.path, "/graph/output")

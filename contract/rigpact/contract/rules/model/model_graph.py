@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.edges import clamps
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature
-from rigpact.contract.rules.family import Need, Subject, family
+from rigpact.contract.rules.family import Artefacts, Need, family
 from rigpact.contract.rules.wording import first_in
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
@@ -91,7 +91,7 @@ _BRANCHING = {"If", "Loop", "Scan"}
 _CAST_TO = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
 
 
-def _check_graph(subject: Subject) -> Iterator[Finding]:
+def _check_graph(subject: Artefacts) -> Iterator[Finding]:
     for model in subject.models:
         if model.refusal:
             yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.stamp import STAMP
-from rigpact.contract.rules.family import Need, Subject, family
+from rigpact.contract.rules.family import Artefacts, Need, family
 
 OTHER_CONTRACT = Rule.of("""RP770 error model-stamped-for-other-contract
     the model is stamped for the contract {found}, this one is {expected}
@@ -13,7 +13,7 @@ OTHER_CONTRACT = Rule.of("""RP770 error model-stamped-for-other-contract
 _HASH_CHARACTERS = 12
 
 
-def _check_stamp(subject: Subject) -> Iterator[Finding]:
+def _check_stamp(subject: Artefacts) -> Iterator[Finding]:
     expected = _sha256(subject)
     for model in subject.models if expected is not None else ():
         sha256 = str(expected)
@@ -24,7 +24,7 @@ def _check_stamp(subject: Subject) -> Iterator[Finding]:
             )
 
 
-def _sha256(subject: Subject) -> str | None:
+def _sha256(subject: Artefacts) -> str | None:
     if subject.system is not None:
         return None if subject.system.contract is None else subject.system.contract.sha256
     return None if subject.bundle is None else subject.bundle.file.sha256

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules.family import Need, Subject, family
+from rigpact.contract.rules.family import Artefacts, Need, family
 from rigpact.contract.rules.teacher import teacher_rows
 from rigpact.contract.rules.views.bundle import BundleView, json_to_names, member, need
 from rigpact.contract.rules.views.motion import ClipView, clip_features, scaled_speeds
@@ -87,7 +87,7 @@ def _shown(value: Any) -> str:
     return repr(value) if isinstance(value, str | list) else json_value(value)
 
 
-def _check_range(clip: ClipView, bundle: BundleView, subject: Subject) -> Iterator[Finding]:
+def _check_range(clip: ClipView, bundle: BundleView, subject: Artefacts) -> Iterator[Finding]:
     mean, std = bundle.finite("MuX", bundle.state), bundle.finite("StdX", bundle.state).values
     features, clamp = clip_features(clip, bundle), teacher_rows.clamp_of(subject, "state")
     off = np.abs(features.mean(axis=0) - mean.values)  # NaN where the clip has no such channel

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
-from rigpact.contract.rules.family import Need, Subject, family, findings_of
+from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
 from rigpact.contract.rules.teacher.prediction import SAME_DEG, readings
 from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.motion import Y_NORM, Rows
@@ -55,7 +55,7 @@ _FEWEST = 8
 """Fewer rows agree in another order by chance, or because the character hardly moves."""
 
 
-def _check_recorded_outputs(subject: Subject) -> Iterator[Finding]:
+def _check_recorded_outputs(subject: Artefacts) -> Iterator[Finding]:
     for file in subject.teachers:
         keys = [key for key in _OF_A_PREDICTION if key in file.root]
         if file.document.kind is Kind.TEACHER_BATCH and keys:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import CONDITION_WIDTH
-from rigpact.contract.rules.family import Need, Subject, family, findings_of
+from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
 from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.motion import COND, STATE, ClipView, Rows, clip_features, condition_of, lagged
 from rigpact.contract.rules.wording import at_first, short
@@ -42,7 +42,7 @@ _CONDITION = 1e-4
 """Four decimals of a direction or a speed."""
 
 
-def _check_rows_of_clips(subject: Subject) -> Iterator[Finding]:
+def _check_rows_of_clips(subject: Artefacts) -> Iterator[Finding]:
     by_name = {clip.path.stem: clip for clip in subject.clips}
     for rows in subject.rows:
         if rows.file.clip_name in by_name:

@@ -14,8 +14,8 @@ from rigpact.contract.layout import CONDITION_WIDTH, INPUTS, json_to_layout
 from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.clips import angle_between_deg, is_one_hot
-from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, Motion, check_motion
-from rigpact.contract.rules.family import Need, Subject, family
+from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, RecordedTurns, check_motion
+from rigpact.contract.rules.family import Artefacts, Need, family
 from rigpact.contract.rules.views.bundle import NamedArray, member, need
 from rigpact.contract.rules.views.motion import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
 from rigpact.contract.rules.wording import at_first, short
@@ -99,7 +99,7 @@ class InputClamp:
         return np.asarray((values < self.low) | (values > self.high))
 
 
-def clamp_of(subject: Subject, name: str) -> InputClamp:
+def clamp_of(subject: Artefacts, name: str) -> InputClamp:
     """The clamp of an input; an infinite one where the graph cuts nothing."""
     if subject.graph is None:
         return InputClamp(-_EXPORTERS, _EXPORTERS, "the contract's exporter clamps this input")
@@ -143,7 +143,7 @@ def _check_copies(file: TeacherView) -> Iterator[Finding]:
             yield from at_first(AUX_COPIES_DIFFER, file.path, place, ours != theirs, "", "row", key=key)
 
 
-def _check_clipped(rows: Rows, subject: Subject) -> Iterator[Finding]:
+def _check_clipped(rows: Rows, subject: Artefacts) -> Iterator[Finding]:
     mean = rows.bundle.statistic("MuX", rows.bundle.state)
     for path, name in ((STATE, "state"), (COND, "cond")):
         if rows.file.has(path):
@@ -227,10 +227,12 @@ def _check_contacts(rows: Rows) -> Iterator[Finding]:
 def _check_angular_velocity(rows: Rows) -> Iterator[Finding]:
     (values, usable), poses, path = rows.angular_velocity, rows.poses, rows.aux_path("angvel_norm")
     need(values, when=values.shape == poses.shape[:3])
-    yield from check_motion(Motion(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable))
+    yield from check_motion(
+        RecordedTurns(rows.path, json_pointer(*path), ".".join(path), rows.fps, poses, values, usable)
+    )
 
 
-def _check_same_clip(subject: Subject) -> Iterator[Finding]:
+def _check_same_clip(subject: Artefacts) -> Iterator[Finding]:
     first: dict[str, TeacherView] = {}
     for file in subject.teachers:
         name, other = file.clip_name, first.setdefault(file.clip_name, file)

@@ -2,7 +2,7 @@
 
 A fault is data; `faulty_contract` and `faulty` say what a run with the fault is. Faults are missing guards (a floor, a
 fallback axis, a tanh written by hand) and damaged memory (history, state). Bad numbers in files need no fault. To add
-one: a row in `KINDS`, and its effect in the affected part. A guard takes a `Subject` and returns the changed subject with
+one: a row in `KINDS`, and its effect in the affected part. A guard takes a `RunSetup` and returns the changed subject with
 a text, or None if nothing would change: a row in `GUARDS`.
 """
 
@@ -29,7 +29,7 @@ from rigpact.contract.statistics import (
     Statistics,
 )
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
 from rigpact.reference_runtime.operations.gram_schmidt import UNGUARDED
 from rigpact.reference_runtime.operations.normalisation import zscored_by
@@ -260,15 +260,15 @@ def unguarded(conventions: Conventions) -> Rot6d:
 
 # Guards
 
-Changed = tuple[Subject, str]
+Changed = tuple[RunSetup, str]
 
 
-def _without(subject: Subject, *kinds: str) -> Subject | None:
+def _without(subject: RunSetup, *kinds: str) -> RunSetup | None:
     kept = tuple(fault for fault in subject.faults if fault.kind not in kinds)
     return replace(subject, faults=kept) if len(kept) < len(subject.faults) else None
 
 
-def _std_floor(subject: Subject) -> Changed | None:
+def _std_floor(subject: RunSetup) -> Changed | None:
     contract, without = subject.contract, _without(subject, "no-std-floor")
     words = [*_below("StdX", character_of(contract).state_statistics.std, STD_FLOOR)]
     for name, auxiliary in _auxiliaries(contract).items():
@@ -278,7 +278,7 @@ def _std_floor(subject: Subject) -> Changed | None:
     return without, f"{_listed(words)}: with the engine's {STD_FLOOR:g} floor"
 
 
-def _scale_floor(subject: Subject) -> Changed | None:
+def _scale_floor(subject: RunSetup) -> Changed | None:
     contract, without = subject.contract, _without(subject, "no-scale-floor")
     words = _below("tanh_scales_rootvel", character_of(contract).rootvel_scales, TANH_SCALE_FLOOR)
     words += _below("tanh_scales_angvel", character_of(contract).angvel_scales, TANH_SCALE_FLOOR)
@@ -289,15 +289,15 @@ def _scale_floor(subject: Subject) -> Changed | None:
     return without, f"{_listed(words)}: with the engine's floor of the tanh scale"
 
 
-def _library_tanh(subject: Subject) -> Changed | None:
+def _library_tanh(subject: RunSetup) -> Changed | None:
     without = _without(subject, "exp-tanh")
     return None if without is None else (without, "tanh of the library in place of the exponential formula")
 
 
-def _own_value(knob: str, fault: str, words: str) -> Callable[[Subject], Changed | None]:
+def _own_value(knob: str, fault: str, words: str) -> Callable[[RunSetup], Changed | None]:
     """The engine's own value of a knob, without the faults that act like another value."""
 
-    def guard(subject: Subject) -> Changed | None:
+    def guard(subject: RunSetup) -> Changed | None:
         without = _without(subject, fault) or subject
         own = subject.contract.system.knobs[knob].default
         if without is subject and subject.contract.conventions[knob] == own:
@@ -307,12 +307,12 @@ def _own_value(knob: str, fault: str, words: str) -> Callable[[Subject], Changed
     return guard
 
 
-def _own_memory(subject: Subject) -> Changed | None:
+def _own_memory(subject: RunSetup) -> Changed | None:
     without = _without(subject, "uninitialised-history", "ring-slot", "state")
     return None if without is None else (without, "history and state as the loop itself wrote them")
 
 
-def _merged_statistics(subject: Subject) -> Changed | None:
+def _merged_statistics(subject: RunSetup) -> Changed | None:
     merged = subject.companion
     if merged is None:
         return None
@@ -323,7 +323,7 @@ def _merged_statistics(subject: Subject) -> Changed | None:
     return replace(subject, contract=contract, companion=None), "statistics of the companion file merged in"
 
 
-def _training_scales(subject: Subject) -> Changed | None:
+def _training_scales(subject: RunSetup) -> Changed | None:
     """Training squashes with the companion's scale: its merge overwrites the bundle's scale."""
     contract = subject.contract
     character = character_of(contract)
@@ -352,7 +352,7 @@ def _listed(words: list[str]) -> str:
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
 
 
-GUARDS: Mapping[str, Callable[[Subject], Changed | None]] = {
+GUARDS: Mapping[str, Callable[[RunSetup], Changed | None]] = {
     "std-floor": _std_floor,
     "scale-floor": _scale_floor,
     "library-tanh": _library_tanh,

@@ -17,9 +17,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import DeclaredFiles, Subject
+from rigpact.reference_runtime.files.declared import DeclaredFiles, RunSetup
 from rigpact.reference_runtime.files.run import Crowd, Run, RunOptions, Stages
-from rigpact.reference_runtime.files.sentinel import Baseline, Ordinary, Watch
+from rigpact.reference_runtime.files.sentinel import Ordinary, RunBaseline, Watch
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
 from rigpact.reference_runtime.recordings.clip import (
@@ -152,12 +152,12 @@ class EnemyFiles(DeclaredFiles):
         last = None if after is None else after[-1, character_of(contract).state[ROTATIONS].range]
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
 
-    def baseline(self, trace: Trace, contract: Contract) -> Baseline | None:
+    def baseline(self, trace: Trace, contract: Contract) -> RunBaseline | None:
         """The published pose against the clip's next pose."""
         found = self.measures(trace, contract).get("diagnostics", {})
         if found.get("GeoDeg") is None:
             return None
-        return Baseline("pose", "deg", found["GeoDeg"], found["CopyLastGeoDeg"])
+        return RunBaseline("pose", "deg", found["GeoDeg"], found["CopyLastGeoDeg"])
 
     def next_poses(self, clip: Clip, contract: Contract) -> FloatArray:
         """The clip's own poses."""
@@ -176,7 +176,7 @@ class EnemyFiles(DeclaredFiles):
         return ordinary_state(contract)
 
     def drift_notes(
-        self, subject: Subject, published: FloatArray, sampled: Mapping[int, Stages]
+        self, subject: RunSetup, published: FloatArray, sampled: Mapping[int, Stages]
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Feet on the floor, and inputs that the deployed engine leaves frozen or zero."""
         uses = input_uses(subject, [{**stages, "frame": np.array([float(frame)])} for frame, stages in sampled.items()])

@@ -17,7 +17,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.statistics import FloatArray, Statistics
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
 from rigpact.reference_runtime.operations.normalisation import zscored_by
 from rigpact.reference_runtime.operations.precision import stored
@@ -280,7 +280,7 @@ class FloorReport(AsJson):
         )
 
 
-def measure_floor(subject: Subject, poses6d: FloatArray) -> FloorReport:
+def measure_floor(subject: RunSetup, poses6d: FloatArray) -> FloorReport:
     """Measure a free run's poses (T, 6·B); row t is the pose after step t. UnusableInput without feet."""
     contract, rows = subject.contract, subject.rows()
     run = np.concatenate((rows.poses[:1], poses6d))
@@ -331,7 +331,7 @@ def _longest(lengths: FloatArray, touching: Any) -> float:
     return largest
 
 
-def teacher_contacts(subject: Subject, frames: int, rows: ClipRows) -> FloatArray | None:
+def teacher_contacts(subject: RunSetup, frames: int, rows: ClipRows) -> FloatArray | None:
     """The clip's own scores as flags for each frame of an endless run; None if the clip has no scores."""
     clip = subject.clip
     scores = clip.contact_scores if isinstance(clip, RawClip) else clip.contacts

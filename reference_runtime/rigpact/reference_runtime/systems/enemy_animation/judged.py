@@ -18,7 +18,7 @@ from rigpact.contract.rules.bundle.rotations import largest_mean_step_rad
 from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, VISIBLE_RAD, Ordinary, Watch
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.definitions.scaling import zscored
@@ -31,7 +31,7 @@ from rigpact.reference_runtime.vocabulary.character.output_stages import (
     OutputStages,
     shared_slices,
 )
-from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, Motion
+from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, RateSources
 from rigpact.reference_runtime.vocabulary.character.state import floored_scales
 
 PLACES: Mapping[str, Sequence[str]] = {
@@ -219,7 +219,7 @@ class InputUse:
         )
 
 
-def input_uses(subject: Subject, sampled: Sequence[Inputs]) -> tuple[InputUse, ...]:
+def input_uses(subject: RunSetup, sampled: Sequence[Inputs]) -> tuple[InputUse, ...]:
     """Measure the inputs of sampled frames (each (1, width), with x_raw and frame)."""
     chosen = [sampled[int(index)] for index in np.unique(np.linspace(0, len(sampled) - 1, _SAMPLES).astype(int))]
     poses = _next_poses(subject, chosen)
@@ -231,7 +231,7 @@ def input_uses(subject: Subject, sampled: Sequence[Inputs]) -> tuple[InputUse, .
     return _angular_velocity(subject, chosen, poses), contacts
 
 
-def _angular_velocity(subject: Subject, sampled: Sequence[Inputs], poses: FloatArray) -> InputUse:
+def _angular_velocity(subject: RunSetup, sampled: Sequence[Inputs], poses: FloatArray) -> InputUse:
     deployed = "the seed's value: the write-back never renews it"
     rows = np.concatenate([inputs["angvel"] for inputs in sampled])
     state = "zero" if not rows.any() else "frozen" if np.all(rows == rows[:1]) else "live"
@@ -245,12 +245,12 @@ def _angular_velocity(subject: Subject, sampled: Sequence[Inputs], poses: FloatA
         following = inputs["x_raw"].copy()
         following[:, place] = pose
         pair = np.concatenate((inputs["x_raw"], following))
-        changed.append(source.rows(Motion.of_clip(pair, np.zeros_like(pair), fps, 1)))
+        changed.append(source.rows(RateSources.of_clip(pair, np.zeros_like(pair), fps, 1)))
     moved = _moved(subject, sampled, poses, "angvel", changed)
     return InputUse("angvel", state, deployed, "the log map of the run's own poses", *moved)
 
 
-def _next_poses(subject: Subject, sampled: Sequence[Inputs]) -> FloatArray:
+def _next_poses(subject: RunSetup, sampled: Sequence[Inputs]) -> FloatArray:
     """The pose after each frame, (frames, 6·B)."""
     contract, network = subject.contract, subject.network
     stages, rotations, answers = OutputStages(contract), character_of(contract).state[ROTATIONS].range, []
@@ -263,7 +263,7 @@ def _next_poses(subject: Subject, sampled: Sequence[Inputs]) -> FloatArray:
 
 
 def _moved(
-    subject: Subject, sampled: Sequence[Inputs], poses: FloatArray, name: str, changed: Sequence[FloatArray]
+    subject: RunSetup, sampled: Sequence[Inputs], poses: FloatArray, name: str, changed: Sequence[FloatArray]
 ) -> tuple[float, float]:
     """Mean and largest angle between the poses of a step, (frames, 6·B), and those with the alternative input."""
     other = _next_poses(subject, [{**inputs, name: rows} for inputs, rows in zip(sampled, changed, strict=True)])

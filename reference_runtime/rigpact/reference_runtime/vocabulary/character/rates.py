@@ -50,7 +50,7 @@ RowsAt = Callable[[Frame], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class RateSources:
     """The sources of an angular velocity at frames (N,) of a run.
 
     x_raw, state: frames (N,) to raw states and to their z-scores, (N, Dx). last: the last frame that there is; None in a free
@@ -64,7 +64,7 @@ class Motion:
     last: int | None
 
     @classmethod
-    def of_clip(cls, x_raw: FloatArray, state: FloatArray, fps: float, steps: int) -> Motion:
+    def of_clip(cls, x_raw: FloatArray, state: FloatArray, fps: float, steps: int) -> RateSources:
         """The first `steps` of consecutive frames, both (N, Dx)."""
         return cls(x_raw.__getitem__, state.__getitem__, fps, np.arange(steps), len(x_raw) - 1)
 
@@ -82,11 +82,11 @@ class AngularVelocityInput:
         if self._statistics is None and conventions.angvel_source in NEEDS_STATISTICS:
             raise _no_statistics(conventions.angvel_source)
 
-    def rows(self, motion: Motion) -> FloatArray:
+    def rows(self, motion: RateSources) -> FloatArray:
         """AngVel input at the frames, (N, 3·B), stored as float32."""
         return stored(SOURCE[self._conventions.angvel_source](self, motion))
 
-    def from_state(self, motion: Motion) -> FloatArray:
+    def from_state(self, motion: RateSources) -> FloatArray:
         """The state's raw angular velocity, normalised with the companion's statistics."""
         x_raw = motion.x_raw(self._lagged(motion.frame, motion.last))
         omega = x_raw[:, self._slice].astype(self._dtype).reshape(len(x_raw), -1, 3)
@@ -94,7 +94,7 @@ class AngularVelocityInput:
             omega = self._in_frame(omega, self._matrices(x_raw))
         return self._normalised(omega)
 
-    def from_rotations(self, motion: Motion) -> FloatArray:
+    def from_rotations(self, motion: RateSources) -> FloatArray:
         """From consecutive rotations; the last pair is repeated for frames beyond the clip."""
         if motion.last is not None and motion.last < 1:
             return self.from_state(motion)  # a single frame has no pair: take its own measured velocity
@@ -106,16 +106,16 @@ class AngularVelocityInput:
         before, after = (self._matrices(motion.x_raw(frame)) for frame in (earlier, later))
         return self._normalised(self._in_frame(angular_velocity(before, after, motion.fps), before))
 
-    def from_state_slice(self, motion: Motion) -> FloatArray:
+    def from_state_slice(self, motion: RateSources) -> FloatArray:
         """The normalised state's own slice: the fallback of the engine."""
         return motion.state(motion.frame)[:, self._slice]
 
-    def frozen(self, motion: Motion) -> FloatArray:
+    def frozen(self, motion: RateSources) -> FloatArray:
         """The first row in every frame: the deployed engine's free run never recomputes this input."""
         known = self.from_state_slice if self._statistics is None else self.from_state
         return known(replace(motion, frame=np.zeros_like(motion.frame)))
 
-    def zeros(self, motion: Motion) -> FloatArray:
+    def zeros(self, motion: RateSources) -> FloatArray:
         """Zeros: the input is not bound."""
         return np.zeros((len(motion.frame), self._slice.stop - self._slice.start), self._dtype)
 
@@ -145,7 +145,7 @@ def _no_statistics(source: str) -> UnusableInput:
     )
 
 
-SOURCE: Mapping[str, Callable[[AngularVelocityInput, Motion], FloatArray]] = {
+SOURCE: Mapping[str, Callable[[AngularVelocityInput, RateSources], FloatArray]] = {
     "aux_stats": AngularVelocityInput.from_state,
     "rotations": AngularVelocityInput.from_rotations,
     "state_slice": AngularVelocityInput.from_state_slice,
@@ -169,7 +169,7 @@ def _angvel(frames: Frames) -> FloatArray:
     frames["x_raw"]  # every source needs it
     last = frames.last("x_raw") if frames.mode == "teacher" else None
     x_raw, state = (partial(frames.rows_at, name) for name in ("x_raw", "state"))
-    rows = operation.rows(Motion(x_raw, state, frames.fps, frames.frame, last))
+    rows = operation.rows(RateSources(x_raw, state, frames.fps, frames.frame, last))
     if last is not None and not frames.has_drive:  # the end of the run, and the values after it, are not known
         conventions = frames.contract.conventions
         ahead = int(conventions.angvel_lag) + (conventions.angvel_source == "rotations")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.page import Known
+from rigpact.contract.declared.page import DataSetFrames
 from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -34,7 +34,7 @@ def judged(contract: Contract, rows: Mapping[str, FloatArray], check: DataCheck)
     graph, fields = contract.system.graph, contract.fields(check.of)
     [limited] = (stage for stage in graph if stage.needs == (check.labels,))
     ends = np.full((2, labels.shape[1]), 1e6) * [[-1.0], [1.0]]
-    limits = np.moveaxis(limited.computed(Known(contract, {check.labels: ends})).reshape(2, -1, 3), 0, -1)
+    limits = np.moveaxis(limited.computed(DataSetFrames(contract, {check.labels: ends})).reshape(2, -1, 3), 0, -1)
     yield from label_problems(check.labels, labels, limits, contract.fields(check.labels))
     said = _told_of_labels(contract, check, labels, np.broadcast_to(np.eye(3), (len(labels), 3, 3)))
     constant = ["_ground_normal", "_desired_contact"]
@@ -56,7 +56,7 @@ def _told_of_labels(contract: Contract, check: DataCheck, labels: FloatArray, ar
     moved = [bones.index(each.name.removesuffix("_position")) for each in _positions(contract.fields(check.of))]
     kinematics, context = graph[check.moved_by], graph[check.of]
     whole = np.hstack([np.zeros((len(labels), 6)), np.ones((len(labels), 1)), matrix_to_quat(armature)])
-    stands = Known(contract, dict(zip(kinematics.needs, (labels, labels, whole), strict=True)))
+    stands = DataSetFrames(contract, dict(zip(kinematics.needs, (labels, labels, whole), strict=True)))
     part: Any = kinematics.details(stands) if kinematics.details else None
     parents = contract.numbers["numbers.parents"].astype(int).tolist()
     places, world = forward_kinematics(parents, part("turned"), part("ways").reshape(-1, 3), np.zeros((len(labels), 3)))
@@ -64,7 +64,7 @@ def _told_of_labels(contract: Contract, check: DataCheck, labels: FloatArray, ar
     root = np.hstack([places[:, 0], matrix_to_quat(world[:, 0]), matrix_to_quat(armature)])
     others = [np.zeros((len(labels), contract.fields(name).width)) for name in context.needs[2:]]
     given = dict(zip(context.needs, map(stored, (effectors, root, *others)), strict=True))
-    return context.computed(Known(contract, given)).astype(np.float64)
+    return context.computed(DataSetFrames(contract, given)).astype(np.float64)
 
 
 def _positions(fields: FieldLayout) -> list[Field]:

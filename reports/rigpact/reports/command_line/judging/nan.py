@@ -17,7 +17,7 @@ from rigpact.reports.command_line.report_formats import TEXT, FormatOfAnswer, pr
 
 if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
-    from rigpact.reference_runtime.files.declared import ContractFiles, Subject
+    from rigpact.reference_runtime.files.declared import ContractFiles, RunSetup
     from rigpact.reference_runtime.recordings.recording import Recording
     from rigpact.reports.nonfinite.investigation import Investigation
 
@@ -141,7 +141,7 @@ def _opened(files: ContractFiles, output_format: str) -> Any:
         raise _answer(refused_bundle(refusal), output_format) from None
 
 
-def _with_frames(subject: Subject, asked: int | None) -> tuple[Subject, int]:
+def _with_frames(subject: RunSetup, asked: int | None) -> tuple[RunSetup, int]:
     """How many frames to run; UnusableInput where the clip or the recorded answers hold fewer than was asked for."""
     wanted = asked or FRAMES
     available: int = subject.frames_of(subject.start(wanted), wanted)
@@ -161,13 +161,13 @@ def _answer(found: Investigation, output_format: str) -> typer.Exit:
     return typer.Exit(found.exit_code)
 
 
-def _subject(contract: Contract, onnx: Path | None, replay: Path | None, clip: Path, perturb: list[str]) -> Subject:
-    from rigpact.reference_runtime.files.declared import Subject, files_of
+def _subject(contract: Contract, onnx: Path | None, replay: Path | None, clip: Path, perturb: list[str]) -> RunSetup:
+    from rigpact.reference_runtime.files.declared import RunSetup, files_of
     from rigpact.reports.running.run import read_network
 
     files = files_of(contract)
     network = read_network(contract, onnx, replay)
-    return Subject(contract, network, files.clip(clip, contract), faults=tuple(files.fault(word) for word in perturb))
+    return RunSetup(contract, network, files.clip(clip, contract), faults=tuple(files.fault(word) for word in perturb))
 
 
 def _companion_beside(files: ContractFiles) -> Path | None:
@@ -182,7 +182,7 @@ def _merged(files: ContractFiles, beside: Path | None) -> Any:
 
 
 def _investigated(
-    subject: Subject, frames: int, files: ContractFiles, clip: Path, beside: Path | None
+    subject: RunSetup, frames: int, files: ContractFiles, clip: Path, beside: Path | None
 ) -> Investigation:
     from rigpact.reports.checking.check import notes_of_inputs
     from rigpact.reports.nonfinite.investigation import investigate, statistics_suspects
@@ -202,7 +202,7 @@ def _look_into(recording: Recording, contract: Contract, onnx: Path | None) -> I
     return investigate_recording(recording, contract, network)
 
 
-def _judge_drift(subject: Subject, frames: int, against: Path | None, output_format: str) -> int:
+def _judge_drift(subject: RunSetup, frames: int, against: Path | None, output_format: str) -> int:
     from rigpact.reports.nonfinite.drift import judge_drift
     from rigpact.reports.nonfinite.text import answer_of_drift
 

@@ -28,7 +28,7 @@ from rigpact.reports.command_line.report_formats import answer_written, print_fo
 
 if TYPE_CHECKING:
     from rigpact.reports.gate.setup.found_files import FoundFiles
-    from rigpact.reports.gate.setup.status import Examination
+    from rigpact.reports.gate.setup.status import ProjectStatus
     from rigpact.reports.importing.values import ImportRequest
 
 _FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap, .bvh."
@@ -107,7 +107,7 @@ def _say_status(folder: Path, output_format: OutputFormat) -> None:
     raise typer.Exit(found.exit_code)
 
 
-def _examined(path: Path | None, folder: Path) -> Examination:
+def _examined(path: Path | None, folder: Path) -> ProjectStatus:
     """What the settings ask, and whether it can be judged; refused where the gate refuses them."""
     from rigpact.contract.settings.configuration import read_configuration
     from rigpact.contract.settings.hearing import Hearing

@@ -44,7 +44,7 @@ from rigpact.reports.diagnosing.logs.engine_log import Composition, Condition, E
 # The conditions that a log prints, against the clip that drove the logged engine.
 
 
-class Misfit(NamedTuple):
+class LogMisfit(NamedTuple):
     """How many bits and speeds, and numbers of the direction, are beyond rounding; and the largest difference."""
 
     of_others: int
@@ -84,9 +84,9 @@ def _readings(contract: Contract) -> list[str]:
     return [own, *(word for word in contract.system.knobs["condition_direction"].values if word != own)]
 
 
-def _placed(printed: FloatArray, rows: Any, half_digit: float) -> tuple[int, dict[int, tuple[Misfit, FloatArray]]]:
+def _placed(printed: FloatArray, rows: Any, half_digit: float) -> tuple[int, dict[int, tuple[LogMisfit, FloatArray]]]:
     """How many printed numbers fit no frame; by frame of the clip, the condition that fits worst of those placed there."""
-    found: dict[int, tuple[Misfit, FloatArray]] = {}
+    found: dict[int, tuple[LogMisfit, FloatArray]] = {}
     count = 0
     for row in printed:
         frame, misfit = _best(row, rows.cond_raw[: rows.steps], half_digit)
@@ -96,7 +96,7 @@ def _placed(printed: FloatArray, rows: Any, half_digit: float) -> tuple[int, dic
     return count, found
 
 
-def _best(row: FloatArray, conditions: FloatArray, half_digit: float) -> tuple[int, Misfit]:
+def _best(row: FloatArray, conditions: FloatArray, half_digit: float) -> tuple[int, LogMisfit]:
     """The frame of the clip that a condition fits best, and by how much it does not fit."""
     apart: NDArray[np.float64] = np.abs(conditions.astype(np.float64) - row)
     apart[~np.isfinite(apart)] = np.inf
@@ -106,7 +106,7 @@ def _best(row: FloatArray, conditions: FloatArray, half_digit: float) -> tuple[i
     of_others = is_off.sum(axis=1) - of_direction
     furthest = apart.max(axis=1)
     frame = int(np.lexsort((furthest, of_direction, of_others))[0])
-    return frame, Misfit(int(of_others[frame]), int(of_direction[frame]), float(furthest[frame]))
+    return frame, LogMisfit(int(of_others[frame]), int(of_direction[frame]), float(furthest[frame]))
 
 
 _GIVEN = ("delta6d", "x_raw", "cond_raw")

@@ -14,13 +14,13 @@ from rigpact.reports.diagnosing.relations.relation import (
     FRAME,
     IN_SOME_FRAMES,
     SIMPLE,
-    Place,
-    Reading,
+    CandidateEdit,
+    ChannelSet,
     Relation,
     in_some_frames,
     is_one_number,
 )
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.stage_error import NEARLY, error_between
 
 PROOF = 4
@@ -31,7 +31,7 @@ PROOF_OF_MANY = 32
 """Where bounds are as wide as what differs, so many must be: by chance that is one in four thousand million."""
 
 
-def fits_of(subject: Subject, readings: Iterator[Reading], possible: list[Relation]) -> Iterator[Fit]:
+def fits_of(subject: DivergentStage, readings: Iterator[CandidateEdit], possible: list[Relation]) -> Iterator[Fit]:
     """The readings that hold: in every frame, else in those that differ. possible: gets those of the whole stage that hold,
     where lost digits leave it open whether another holds too."""
     with np.errstate(all="ignore"):  # readings compute with values that are not finite; such values never fit
@@ -51,14 +51,14 @@ def fits_of(subject: Subject, readings: Iterator[Reading], possible: list[Relati
                 yield fit
 
 
-def _place_of(subject: Subject, changed: NDArray[np.bool_]) -> Place:
+def _place_of(subject: DivergentStage, changed: NDArray[np.bool_]) -> ChannelSet:
     """The channels that a reading changes, (W,); all of the stage where it changes every one that differs."""
     if changed[subject.failing.any(axis=0)].all():
-        return Place(subject.stage.name, np.arange(len(changed)), is_whole=True)
+        return ChannelSet(subject.stage.name, np.arange(len(changed)), is_whole=True)
     return subject.place_of(np.flatnonzero(changed))
 
 
-def _in_some_frames(subject: Subject, place: Place, reading: Reading) -> Reading:
+def _in_some_frames(subject: DivergentStage, place: ChannelSet, reading: CandidateEdit) -> CandidateEdit:
     """A reading in the frames that differ, what it should be in the others."""
     differs: NDArray[np.bool_] = np.asarray(subject.failing[:, place.channels].any(axis=1))
     rows = np.where(differs[:, None], reading.rows, subject.replayed)
@@ -82,16 +82,16 @@ class Fit:
     """How well a reading of a place fits. failing: the values that differ; explained: those of them that the reading brings
     within its bound, and that would not be within it anyway; after: errors in tolerances under the reading."""
 
-    subject: Subject
-    place: Place
-    reading: Reading
+    subject: DivergentStage
+    place: ChannelSet
+    reading: CandidateEdit
     before: FloatArray
     after: FloatArray
     failing: NDArray[np.bool_]
     explained: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, subject: Subject, place: Place, reading: Reading) -> Fit:
+    def of(cls, subject: DivergentStage, place: ChannelSet, reading: CandidateEdit) -> Fit:
         """Judge a reading."""
         bound = np.where(np.isinf(subject.bound), np.inf, reading.bound)  # what says nothing says nothing of a reading
         error = error_between(subject.stage, subject.error.recorded, reading.rows, bound)
@@ -197,7 +197,7 @@ class Fit:
         return np.asarray(self._frames & ~(self.after > 1.0).any(axis=1))
 
 
-def _switches(subject: Subject, channels: NDArray[np.bool_]) -> int:
+def _switches(subject: DivergentStage, channels: NDArray[np.bool_]) -> int:
     """How often channels of two values change between them, counted in the recording and in the replay.
 
     Each change of a flag proves what another value of a number would; as both sides are counted, twice as many are asked.
@@ -207,7 +207,7 @@ def _switches(subject: Subject, channels: NDArray[np.bool_]) -> int:
     return int(np.count_nonzero(np.diff(flags, axis=0)))
 
 
-def _different(subject: Subject, place: Place, explained: NDArray[np.bool_]) -> int:
+def _different(subject: DivergentStage, place: ChannelSet, explained: NDArray[np.bool_]) -> int:
     """The explained values that are not copies of one another: a window's answer stands in every row, and proves as one."""
     rows, columns = np.nonzero(explained)
     channels = place.channels[columns]

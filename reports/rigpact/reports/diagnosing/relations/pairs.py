@@ -19,12 +19,12 @@ from rigpact.contract.errors import OwnFunctionFailed, UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reports.diagnosing.relations.families.maps import to_float16
-from rigpact.reports.diagnosing.relations.relation import Reading, Relation
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Relation
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import stage_error
 
-Second = Callable[[Subject, Iterator[Reading]], Relation | None]
+Second = Callable[[DivergentStage, Iterator[CandidateEdit]], Relation | None]
 """The first of some readings that explains every value of a stage."""
 _LAGS, _HELD = (1, 2), (2,)
 _MOST_CHANNELS = 64
@@ -47,10 +47,10 @@ class _First:
 
 
 def pairs(
-    subject: Subject,
+    subject: DivergentStage,
     every: Sequence[Target],
-    of_target: Callable[[Target], Iterator[Reading]],
-    of_stage: Callable[[Subject], Iterator[Reading]],
+    of_target: Callable[[Target], Iterator[CandidateEdit]],
+    of_stage: Callable[[DivergentStage], Iterator[CandidateEdit]],
     second: Second,
 ) -> list[Relation]:
     """The first pair of edits that explains every value of a stage; none where none does.
@@ -77,7 +77,7 @@ def pairs(
     return []
 
 
-def _under(subject: Subject, first: _First) -> Subject | None:
+def _under(subject: DivergentStage, first: _First) -> DivergentStage | None:
     """The stage under a first edit; None where that changes nothing, or explains everything."""
     contract = subject.contract.with_conventions(first.changes) if first.changes else subject.contract
     error = stage_error(ReplayedFrames(first.evidence, contract), subject.stage.name)
@@ -88,8 +88,8 @@ def _under(subject: Subject, first: _First) -> Subject | None:
 
 
 def _behind(
-    left: Subject, every: Sequence[Target], of_target: Callable[[Target], Iterator[Reading]]
-) -> Iterator[Reading]:
+    left: DivergentStage, every: Sequence[Target], of_target: Callable[[Target], Iterator[CandidateEdit]]
+) -> Iterator[CandidateEdit]:
     """The readings of each vector behind the first edit: what stood there is as without it, what should stand there is not."""
     for target in every:
         found = left.before.get(target.name) if target.name else left.replayed
@@ -100,7 +100,7 @@ def _behind(
                 yield from of_target(replace(target, subject=left, own=own, failing=failing, is_narrow=True))
 
 
-def _relation(left: Subject, first: _First) -> Relation:
+def _relation(left: DivergentStage, first: _First) -> Relation:
     frames = int(np.count_nonzero(~np.isnan(left.error.excess).all(axis=1)))
     stage, words = left.stage.name, f"{first.words} ({_TOGETHER})"
     return Relation(
@@ -109,13 +109,13 @@ def _relation(left: Subject, first: _First) -> Relation:
     )  # fmt: skip
 
 
-def _firsts(subject: Subject) -> Iterator[_First]:
+def _firsts(subject: DivergentStage) -> Iterator[_First]:
     share = 2 if subject.recorded.shape[1] > _WIDE else 1
     yield from islice(_words(subject), _MOST_WORDS // share)
     yield from islice(_edits_before(subject), _MOST_EDITS // share)
 
 
-def _edits_before(subject: Subject) -> Iterator[_First]:
+def _edits_before(subject: DivergentStage) -> Iterator[_First]:
     """What is done to each vector on the way, the nearest first."""
     for name, rows in subject.before.items():
         exact = rows.astype(np.float64)
@@ -124,7 +124,7 @@ def _edits_before(subject: Subject) -> Iterator[_First]:
             yield _First(name, f"computed from {words}", replace(subject.evidence, recorded=recorded), {})
 
 
-def _words(subject: Subject) -> Iterator[_First]:
+def _words(subject: DivergentStage) -> Iterator[_First]:
     """Every other word of a convention that the stage, or one on its way, reads."""
     graph, conventions = subject.contract.system.graph, subject.contract.conventions
     on_the_way = {subject.stage.name, *(name for name in subject.before if name not in subject.evidence.recorded)}
@@ -134,7 +134,7 @@ def _words(subject: Subject) -> Iterator[_First]:
                 yield _First("", f"computed with {name} = {value}", subject.evidence, {name: value})
 
 
-def _edits(subject: Subject, name: str) -> Mapping[str, Callable[[FloatArray], FloatArray]]:
+def _edits(subject: DivergentStage, name: str) -> Mapping[str, Callable[[FloatArray], FloatArray]]:
     """What is done to a vector, in words."""
     shape = subject.before[name].shape
     older = {f"the {name} of frame t-{lag}": partial(_older, subject, lag) for lag in _LAGS}
@@ -154,7 +154,7 @@ def _edits(subject: Subject, name: str) -> Mapping[str, Callable[[FloatArray], F
     }
 
 
-def _older(subject: Subject, lag: int, rows: FloatArray) -> FloatArray:
+def _older(subject: DivergentStage, lag: int, rows: FloatArray) -> FloatArray:
     return subject.shifted(rows, -lag)
 
 

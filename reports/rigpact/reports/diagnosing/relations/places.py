@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reports.diagnosing.relations.relation import Place, listed
+from rigpact.reports.diagnosing.relations.relation import ChannelSet, listed
 
 NUMBERS_OF_A_ROTATION = {
     FieldKind.QUATERNION_XYZW: 4,
@@ -51,22 +51,22 @@ def groups_of(layout: FieldLayout) -> list[Group]:
     return found
 
 
-def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_]) -> list[Place]:
+def places_of(stage: str, layout: FieldLayout, failing: NDArray[np.bool_]) -> list[ChannelSet]:
     """All of a vector, each slice that differs, the bones or fields of it that differ."""
     width = failing.shape[1]
-    found = [Place(stage, np.arange(width), is_whole=True)]
+    found = [ChannelSet(stage, np.arange(width), is_whole=True)]
     differs: NDArray[np.bool_] = np.asarray(failing.any(axis=0))
     own = np.flatnonzero(differs)
     for group in groups_of(layout):
         channels = np.arange(group.start, group.stop)
         if differs[channels].any() and len(channels) < width:
-            found.append(Place(f"{stage}[{group.name or stage}]", channels))
+            found.append(ChannelSet(f"{stage}[{group.name or stage}]", channels))
         parts = [part for part in channels.reshape(-1, group.part) if differs[part].any()]
         if parts and len(parts) * group.part < len(channels):
             names = dict.fromkeys(_named(layout, int(part[0])) for part in parts)
-            found.append(Place(f"{stage} of {_some(list(names))}", np.concatenate(parts)))
+            found.append(ChannelSet(f"{stage} of {_some(list(names))}", np.concatenate(parts)))
     if not any(np.array_equal(place.channels, own) for place in found):
-        found.append(Place(f"{stage} of {names_of(layout, own)}", own))
+        found.append(ChannelSet(f"{stage} of {names_of(layout, own)}", own))
     return found
 
 

@@ -37,7 +37,7 @@ MadeBy = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ChannelSet:
     """Some channels of a stage, by a name. is_whole: all of them."""
 
     name: str
@@ -46,7 +46,7 @@ class Place:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class CandidateEdit:
     """What a stage would hold if a simple relation were true: rows and their bound, both (T, width).
 
     kind: of the relation, for programs; words: after "`place` is …", for people. fitted: how many numbers were taken from the
@@ -61,8 +61,8 @@ class Reading:
     rows: FloatArray
     bound: FloatArray
     fitted: int = 0
-    place: Place | None = None
-    source: Place | None = None
+    place: ChannelSet | None = None
+    source: ChannelSet | None = None
     pieces: int = 0
     is_rule: bool = True
     family: MadeBy = ("", "")

@@ -51,29 +51,29 @@ from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.relation import (
     WORDS_LISTED,
+    CandidateEdit,
+    ChannelSet,
     MadeBy,
-    Place,
-    Reading,
     Relation,
 )
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.target import Target, only_moves, targets
 from rigpact.reports.diagnosing.stage_error import stage_error
 
 
 # A network's answer that is that of the model with one edit: another activation, a normaliser in another order, …
-def edited_models(subject: Subject) -> Iterator[Reading]:
+def edited_models(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Every edit of the model, on the recorded inputs; and of each model whose answer was not recorded."""
     if subject.stage.is_answer:
         for words, rows, bound in subject.other_answers():
-            yield Reading("model", f"computed {words}", rows, bound)
+            yield CandidateEdit("model", f"computed {words}", rows, bound)
     graph = subject.contract.system.graph
     for stage in (graph[name] for name in subject.before if name not in subject.evidence.recorded):
         for words in subject.near_edits(partial(_edits, stage)) if stage.is_answer else ():
             change = partial(_edited, stage, words)
             found = subject.recomputed("model", f"computed from {stage.name}, computed {words}", change)
             if found is not None:
-                yield replace(found, source=Place(stage.name, np.arange(subject.before[stage.name].shape[1])))
+                yield replace(found, source=ChannelSet(stage.name, np.arange(subject.before[stage.name].shape[1])))
 
 
 def _edits(stage: Stage, frames: ReplayedFrames) -> Iterator[tuple[str, Mapping[str, FloatArray]]]:
@@ -81,18 +81,18 @@ def _edits(stage: Stage, frames: ReplayedFrames) -> Iterator[tuple[str, Mapping[
         yield words, {stage.name: rows}
 
 
-def _edited(stage: Stage, words: str, known: Subject) -> Mapping[str, FloatArray]:
+def _edited(stage: Stage, words: str, known: DivergentStage) -> Mapping[str, FloatArray]:
     return next(({stage.name: rows} for _, rows, _ in other_answers(stage, known.frames, {words})), {})
 
 
-Family = Callable[[Target], Iterator[Reading]]
+Family = Callable[[Target], Iterator[CandidateEdit]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 WITH_NUMBERS: tuple[Family, ...] = (
     on_fitted_line, turned_vectors, elsewhere, of_other_vectors, mapped, clock, in_time, lines_in_few_frames,
 )  # fmt: skip
 """The same, with a number that is fitted, or from anywhere in the recording."""
-OF_STAGES: tuple[Callable[[Subject], Iterator[Reading]], ...] = (
+OF_STAGES: tuple[Callable[[DivergentStage], Iterator[CandidateEdit]], ...] = (
     edited_models,
     histories,
     restarted,
@@ -119,12 +119,12 @@ def find_relations(
             continue
         budget.says(f"searching relations of {stage}")
         contract = hypotheses.contract.with_conventions(base) if base else hypotheses.contract
-        subject = Subject(hypotheses.evidence, contract, error, budget=budget, differs=hypotheses.failing(base))
+        subject = DivergentStage(hypotheses.evidence, contract, error, budget=budget, differs=hypotheses.failing(base))
         found += _of_all_frames(subject)
     return found
 
 
-def _of_all_frames(subject: Subject) -> list[Relation]:
+def _of_all_frames(subject: DivergentStage) -> list[Relation]:
     """The relations of a stage in all of its frames.
 
     A long recording is searched where it differs first; the families that tell something there are asked about every frame.
@@ -139,7 +139,7 @@ def _of_all_frames(subject: Subject) -> list[Relation]:
         if not more:
             break
         told |= more
-        whole = Subject(
+        whole = DivergentStage(
             subject.evidence, subject.contract, subject.error, subject.frames, wanted=told, differs=subject.differs
         )
         found = relations_of(whole)
@@ -148,7 +148,7 @@ def _of_all_frames(subject: Subject) -> list[Relation]:
     return found
 
 
-def _around(subject: Subject, first: int) -> Subject:
+def _around(subject: DivergentStage, first: int) -> DivergentStage:
     """The stage in SEARCHED_FRAMES frames, from shortly before one of them."""
     count = len(subject.evidence.frame)
     start = max(0, min(first - SEARCHED_FRAMES // 10, count - SEARCHED_FRAMES))
@@ -157,7 +157,7 @@ def _around(subject: Subject, first: int) -> Subject:
     return subject.of_stage(evidence, subject.contract, error or subject.error)
 
 
-def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]:
+def relations_of(subject: DivergentStage, *, with_pairs: bool = True) -> list[Relation]:
     """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels.
 
     with_pairs: whether two edits on one way are looked for where single ones leave something.
@@ -168,16 +168,18 @@ def relations_of(subject: Subject, *, with_pairs: bool = True) -> list[Relation]
     return (_pairs(subject, found) if with_pairs else []) or found
 
 
-def _from(family: Callable[..., Iterator[Reading]], of: Subject | Target, *more: Any) -> Iterator[Reading]:
+def _from(
+    family: Callable[..., Iterator[CandidateEdit]], of: DivergentStage | Target, *more: Any
+) -> Iterator[CandidateEdit]:
     """The readings of a family, which are said to be its; none where only others are asked."""
-    subject, name = (of, "") if isinstance(of, Subject) else (of.subject, of.name)
+    subject, name = (of, "") if isinstance(of, DivergentStage) else (of.subject, of.name)
     made_by = (family.__name__, name)
     if subject.wanted is None or made_by in subject.wanted:
         for reading in family(of, *more):
             yield replace(reading, family=made_by)
 
 
-def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
+def _pairs(subject: DivergentStage, found: Sequence[Relation]) -> list[Relation]:
     """Two edits that explain channels of which single ones tell nothing, or in many numbers only."""
     told = [~np.isnan(each.excess).all(axis=0) for each in found if each.fitted <= FEW_NUMBERS]
     if np.any([~subject.failing.any(axis=0), *told], axis=0).all():
@@ -185,7 +187,7 @@ def _pairs(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
     return pairs(subject, list(targets(subject)), _of_vector, _at_once, _first_whole)
 
 
-def _relations_of(subject: Subject) -> list[Relation]:
+def _relations_of(subject: DivergentStage) -> list[Relation]:
     """The relations of the channels that differ; the first simple one of all of them ends the search."""
     found, possible = list[Relation](), list[Relation]()
     is_open = np.asarray(subject.failing.any(axis=0))
@@ -214,7 +216,7 @@ def _of_few_digits(found: list[Relation], possible: list[Relation], *, is_whole:
     return possible if len(possible) == 1 and not is_told else found
 
 
-def _merged(subject: Subject, found: Sequence[Relation]) -> list[Relation]:
+def _merged(subject: DivergentStage, found: Sequence[Relation]) -> list[Relation]:
     """The relations, those that say the same of several places as one."""
     by_words = dict[tuple[str, str, str], list[Relation]]()
     for relation in found:
@@ -276,21 +278,21 @@ def _taken(fits: list[Fit], is_open: NDArray[np.bool_], found: list[Relation]) -
     return left
 
 
-def _of_vector(target: Target) -> Iterator[Reading]:
+def _of_vector(target: Target) -> Iterator[CandidateEdit]:
     """The edits of one vector that keep something of it: under one that does not, no other edit could be told."""
     for family in (*WITHOUT_A_NUMBER, *WITH_NUMBERS):
         if family not in (zeroed, stuck):
             yield from _from(family, target)
 
 
-def _at_once(subject: Subject) -> Iterator[Reading]:
+def _at_once(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """The edits of each vector of a stage under another word, and other numbers of its parameters."""
     for target in targets(subject):
         yield from _of_vector(replace(target, is_narrow=True))
     yield from _from(fitted_numbers, subject)
 
 
-def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | None:
+def _first_whole(subject: DivergentStage, readings: Iterator[CandidateEdit]) -> Relation | None:
     """The first simple reading that explains every value."""
     differs = np.asarray(subject.failing.any(axis=0))
     fits = fits_of(subject, readings, [])
@@ -300,7 +302,7 @@ def _first_whole(subject: Subject, readings: Iterator[Reading]) -> Relation | No
     )
 
 
-def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
+def _that_say_much(subject: DivergentStage, every: Sequence[Target]) -> Iterator[CandidateEdit]:
     for place in subject.places:
         yield from _from(turned, subject, place)
     for simple in (on_one_line, zeroed):
@@ -320,7 +322,7 @@ def _that_say_much(subject: Subject, every: Sequence[Target]) -> Iterator[Readin
         yield from _from(of_stage, subject)
 
 
-def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
+def _of_inputs(subject: DivergentStage, every: Sequence[Target]) -> Iterator[CandidateEdit]:
     names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
     chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
     yield from _from(inputs, subject, chosen, worked_back)
@@ -329,7 +331,7 @@ def _of_inputs(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
     yield from _from(fitted_constants, subject)
 
 
-def _that_say_little(subject: Subject, every: Sequence[Target]) -> Iterator[Reading]:
+def _that_say_little(subject: DivergentStage, every: Sequence[Target]) -> Iterator[CandidateEdit]:
     for target in every:
         for family in SAY_LITTLE:
             yield from _from(family, target)

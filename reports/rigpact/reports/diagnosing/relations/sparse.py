@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _MOST_CHANNELS = 6
 _ROUNDS = 6
@@ -35,7 +35,7 @@ class Solved:
     channels: NDArray[np.intp]
 
 
-def solved_input(subject: Subject, name: str) -> Solved | None:
+def solved_input(subject: DivergentStage, name: str) -> Solved | None:
     """The few channels of an input that explain all that differs; None where a few do not."""
     own = subject.before[name].astype(np.float64)
     if not (np.isfinite(own).all() and np.isfinite(subject.recorded).all()):
@@ -64,7 +64,7 @@ def solved_input(subject: Subject, name: str) -> Solved | None:
 
 
 def _slopes(
-    subject: Subject,
+    subject: DivergentStage,
     name: str,
     rows: FloatArray,
     answer: FloatArray,
@@ -98,7 +98,7 @@ def _gains(slopes: FloatArray, left: FloatArray, chosen: list[int]) -> FloatArra
 
 
 def _gauss_newton(
-    subject: Subject, name: str, start: FloatArray, chosen: list[int], steps: FloatArray
+    subject: DivergentStage, name: str, start: FloatArray, chosen: list[int], steps: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """The numbers of the chosen channels in every frame: the input, what is left of the answer, and the bound, (T, C)."""
     differs = np.asarray(subject.failing.any(axis=1))

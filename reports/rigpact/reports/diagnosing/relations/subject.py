@@ -19,7 +19,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, p
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
-from rigpact.reports.diagnosing.relations.relation import Channels, MadeBy, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, ChannelSet, MadeBy
 from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
 FEW = 6
@@ -30,7 +30,7 @@ ROUGHLY = 1e-3
 """The first trial asks for a thousandth of a channel's size: the bound of a reading is derived only if it passes."""
 
 
-class Subject:
+class DivergentStage:
     """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the finite ones beyond their tolerance."""
 
     def __init__(
@@ -75,24 +75,24 @@ class Subject:
         return distance(self.stage.measure, self.recorded, self.replayed)
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[ChannelSet]:
         """Where a relation may hold: all of the stage, each slice that differs, the bones or fields of it that differ."""
         return places_of(self.stage.name, self.contract.fields(self.stage.name), self.failing)
 
-    def place_of(self, channels: Channels) -> Place:
+    def place_of(self, channels: Channels) -> ChannelSet:
         """Some channels as a place: all that differ are the whole stage."""
         width = self.recorded.shape[1]
         if len(channels) == width:
-            return Place(self.stage.name, channels, is_whole=True)
+            return ChannelSet(self.stage.name, channels, is_whole=True)
         if len(self.groups) > 1:
             for group in self.groups:
                 if len(channels) == group.stop - group.start and (channels == np.arange(group.start, group.stop)).all():
-                    return Place(f"{self.stage.name}[{group.name}]", channels)
-        return Place(f"{self.stage.name} of {names_of(self.contract.fields(self.stage.name), channels)}", channels)
+                    return ChannelSet(f"{self.stage.name}[{group.name}]", channels)
+        return ChannelSet(f"{self.stage.name} of {names_of(self.contract.fields(self.stage.name), channels)}", channels)
 
-    def of_stage(self, evidence: Evidence, contract: Contract, error: StageError) -> Subject:
+    def of_stage(self, evidence: Evidence, contract: Contract, error: StageError) -> DivergentStage:
         """Another one of the same search."""
-        return Subject(
+        return DivergentStage(
             evidence, contract, error, None, self.budget, self.wanted, self.differs, was_recorded=self.was_recorded
         )
 
@@ -117,12 +117,12 @@ class Subject:
         return None if found is None else found.astype(np.float64)
 
     def reading(
-        self, place: Place, kind: str, words: str, rows: FloatArray, bound: FloatArray, fitted: int = 0
-    ) -> Reading:
+        self, place: ChannelSet, kind: str, words: str, rows: FloatArray, bound: FloatArray, fitted: int = 0
+    ) -> CandidateEdit:
         """A reading of a place: its rows and their bound are put into those of the stage."""
         every, bounds = self.replayed.copy(), self.bound.copy()
         every[:, place.channels], bounds[:, place.channels] = rows, bound
-        return Reading(kind, words, every, bounds, fitted, place)
+        return CandidateEdit(kind, words, every, bounds, fitted, place)
 
     def shifted(self, rows: FloatArray, lag: int) -> FloatArray:
         """Rows of `lag` frames later, (T, width); where that frame was not recorded, the frame's own."""
@@ -230,7 +230,7 @@ class Subject:
         contract: Contract | None = None,
         fitted: int = 0,
         off: Mapping[str, FloatArray] | None = None,
-    ) -> Reading | None:
+    ) -> CandidateEdit | None:
         """The stage from changed inputs, or under another contract; None where that is far from what was recorded.
 
         off: how far changed inputs may be off, (T, width).
@@ -250,7 +250,7 @@ class Subject:
         bound = self._bound_of(frames, rows, written) + self.lost_in_writing(self.recorded)
         wide = {name: np.abs(own - stored[name]) + (off or {}).get(name, 0.0) for name, own in changed.items()}
         bound = bound + self._moved_by(wide, evidence, contract, rows)  # the change was stored as float32, too
-        return Reading(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound), fitted)
+        return CandidateEdit(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound), fitted)
 
     def _moved_by(
         self, off: Mapping[str, FloatArray], evidence: Evidence, contract: Contract, rows: FloatArray
@@ -282,10 +282,11 @@ class Subject:
         )
 
     @cached_property
-    def _moved(self) -> list[Subject]:
+    def _moved(self) -> list[DivergentStage]:
         """The stage with every recorded number moved by what writing it may have lost: a change of inputs comes after that."""
         return [
-            Subject(frames.evidence, self.contract, self.error, frames) for frames in self.frames.moved_by_writing()
+            DivergentStage(frames.evidence, self.contract, self.error, frames)
+            for frames in self.frames.moved_by_writing()
         ]
 
     def lost_in_writing(self, rows: FloatArray) -> FloatArray:
@@ -380,7 +381,7 @@ class Subject:
 
 Edits = Callable[[ReplayedFrames], Iterator[tuple[str, Mapping[str, FloatArray]]]]
 """Edits of inputs on some frames: each in words, and the changed inputs by name, (T, width)."""
-Change = Callable[[Subject], Mapping[str, FloatArray]]
+Change = Callable[[DivergentStage], Mapping[str, FloatArray]]
 """What is done to inputs of a stage before it is computed: the changed ones by name, (T, width)."""
 
 

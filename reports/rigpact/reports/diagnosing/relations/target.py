@@ -19,14 +19,14 @@ from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_
 from rigpact.reports.diagnosing.relations.relation import (
     FRAME,
     IN_SOME_FRAMES,
+    CandidateEdit,
     Channels,
-    Place,
-    Reading,
+    ChannelSet,
     in_some_frames,
     is_one_number,
 )
 from rigpact.reports.diagnosing.relations.sparse import solved_input
-from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, Subject
+from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, DivergentStage
 from rigpact.reports.diagnosing.relations.terms import channels_of
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
@@ -53,7 +53,7 @@ def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) 
     return np.where(may_be.any(axis=0), ages, -1), sources[ages, :, every].T
 
 
-def only_moves(subject: Subject) -> bool:
+def only_moves(subject: DivergentStage) -> bool:
     """Whether each channel of a stage that differs only holds, rightly, a number of an input, of this frame or an earlier one."""
     reach = subject.stage.reach_of(subject.contract)[0]
     ages, _ = ages_of(subject.replayed, subject.inputs, reach + 1)
@@ -105,7 +105,7 @@ class Target:
     rounding may move `held` from a right `own`. failing: where they differ.
     """
 
-    subject: Subject
+    subject: DivergentStage
     name: str
     own: FloatArray
     held: FloatArray
@@ -154,7 +154,7 @@ class Target:
         return self if self.name else replace(self, failing=self.failing & is_open)
 
     @cached_property
-    def places(self) -> list[Place]:
+    def places(self) -> list[ChannelSet]:
         """Where an edit may have been made: everywhere, in each slice, in the parts that differ."""
         every = places_of(self.name or self.subject.stage.name, self.layout, self.failing)
         own = [each for each in every if np.array_equal(each.channels, self.channels)]
@@ -177,11 +177,11 @@ class Target:
         fitted: int = 0,
         pieces: int = 0,
         is_rule: bool = True,
-    ) -> Iterator[Reading]:
+    ) -> Iterator[CandidateEdit]:
         """The stage with `rule(own)` in some channels, (T, W) to (T, len(channels)); nothing where that is far from the recorded.
 
         words: of an input, without "computed from". steepness: how much the rule enlarges an error of `own`. extra: how far its
-        other numbers may be off. is_rule: as of `Reading`.
+        other numbers may be off. is_rule: as of `CandidateEdit`.
         """
         subject, rows = self.subject, rule(self.own)
         subject.evidence.work.add(rows)
@@ -200,7 +200,7 @@ class Target:
                 rule = partial(_where, rule, differs[:, None], channels)
                 found = ask(words, partial(_changed, self.name, channels, rule))
             if found is not None:
-                yield replace(found, source=Place(self.name, channels), pieces=pieces, is_rule=is_rule)
+                yield replace(found, source=ChannelSet(self.name, channels), pieces=pieces, is_rule=is_rule)
             return
         lost = subject.lost_in_writing(subject.recorded[:, channels])
         bound = np.abs(steepness) * np.maximum(subject.bound[:, channels] - lost, 0.0) + extra
@@ -226,13 +226,13 @@ def _where(rule: Rule, differs: NDArray[np.bool_], channels: Channels, own: Floa
     return np.where(differs, rule(own), own[:, channels])
 
 
-def _changed(name: str, channels: Channels, rule: Rule, known: Subject) -> Mapping[str, FloatArray]:
+def _changed(name: str, channels: Channels, rule: Rule, known: DivergentStage) -> Mapping[str, FloatArray]:
     changed = known.before[name].astype(np.float64)
     changed[:, channels] = rule(changed)
     return {name: changed}
 
 
-def targets(subject: Subject) -> Iterator[Target]:
+def targets(subject: DivergentStage) -> Iterator[Target]:
     """The stage's answer, then each of its inputs that can be worked back from it."""
     answer = Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
     yield answer
@@ -248,7 +248,7 @@ def targets(subject: Subject) -> Iterator[Target]:
             yield found
 
 
-def _solved(subject: Subject, name: str) -> Target | None:
+def _solved(subject: DivergentStage, name: str) -> Target | None:
     """A network's input of which a few channels were other numbers."""
     found = solved_input(subject, name)
     if found is None:
@@ -259,7 +259,7 @@ def _solved(subject: Subject, name: str) -> Target | None:
     return Target(subject, name, own, found.held, bound, failing) if failing.any() else None
 
 
-def _worked_back(subject: Subject, name: str) -> Target | None:
+def _worked_back(subject: DivergentStage, name: str) -> Target | None:
     """The input that gives what was recorded, where each number of the answer comes from one number of the input.
 
     None where a number of the answer depends on several of the input, or where no input gives it.
@@ -284,7 +284,7 @@ def _worked_back(subject: Subject, name: str) -> Target | None:
 
 
 def _newton(
-    subject: Subject, name: str, own: FloatArray, known: NDArray[np.bool_], taken: NDArray[np.intp]
+    subject: DivergentStage, name: str, own: FloatArray, known: NDArray[np.bool_], taken: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]] | None:
     """Newton's method for each number that differs: the input (T, W), the last slopes, and which are solved, (T, known)."""
     wanted, bound, failing = subject.recorded[:, known], subject.bound[:, known], subject.failing[:, known]
@@ -315,7 +315,7 @@ def _newton(
     return (held, slope, solved) if np.count_nonzero(solved & failing) >= NEARLY * np.count_nonzero(failing) else None
 
 
-def _seen(subject: Subject, name: str, behind: Iterable[Target]) -> Target | None:
+def _seen(subject: DivergentStage, name: str, behind: Iterable[Target]) -> Target | None:
     """The input as it stands in a vector that only holds its numbers: in the channels that rightly hold this frame's.
 
     behind: the stage's answer and what was worked back from it.
@@ -335,7 +335,7 @@ def _reach(own: FloatArray) -> FloatArray:
     return np.asarray(np.broadcast_to(_PROBE * size, own.shape))
 
 
-def _sources(subject: Subject, name: str, own: FloatArray) -> NDArray[np.intp] | None:
+def _sources(subject: DivergentStage, name: str, own: FloatArray) -> NDArray[np.intp] | None:
     """For each channel of the answer the one of the input that it comes from; see `told_by_digits`."""
     few = subject.few_rows(FEW)
     rows, reach = own[few], _reach(own)[few]

@@ -50,7 +50,7 @@ SEVERITIES = tuple(Severity)
 
 
 @dataclass(frozen=True)
-class Cause(AsJson):
+class Mistake(AsJson):
     """One mistake. side: who makes it. findings: what it shows itself in; the first names it."""
 
     KEYS = "severity side title effect files codes findings: fingerprints"
@@ -128,12 +128,12 @@ Said = dict[tuple[str, str, Edit], dict[Edits, None]]
 """A side, a file and one edit -> what the findings there say that hold this edit, in their order."""
 
 
-def causes_of(parts: Sequence[Part]) -> tuple[Cause, ...]:
+def causes_of(parts: Sequence[Part]) -> tuple[Mistake, ...]:
     """Every finding under one cause, the worst cause first."""
     groups: dict[Key, list[Finding]] = {}
     for key, finding in _keyed(parts):
         groups.setdefault(key, []).append(finding)
-    causes = [Cause(str(side), tuple(sorted(found, key=_leads))) for (side, *_), found in groups.items()]
+    causes = [Mistake(str(side), tuple(sorted(found, key=_leads))) for (side, *_), found in groups.items()]
     return tuple(sorted(causes, key=_rank))
 
 
@@ -213,7 +213,7 @@ def _leads(finding: Finding) -> tuple[int, int]:
     return 0 if finding.rule.code in _NAMED else 1, SEVERITIES.index(finding.rule.severity)
 
 
-def _rank(cause: Cause) -> tuple[float, ...]:
+def _rank(cause: Mistake) -> tuple[float, ...]:
     """The severity, whether the engine refuses it, whom it reaches, its size, how often it was found."""
     refused = any(each.rule.engine_refuses and each.rule.severity is Severity.ERROR for each in cause.findings)
     size = max(_size(each) for each in cause.findings)
@@ -254,7 +254,7 @@ class GateReport(AsJson):
     strict: bool = False
 
     @cached_property
-    def causes(self) -> tuple[Cause, ...]:
+    def causes(self) -> tuple[Mistake, ...]:
         """Every finding under the one mistake that it comes from, the worst mistake first."""
         return causes_of(self.parts)
 
@@ -322,7 +322,7 @@ def _missing(part: Part) -> Iterator[str]:
         yield f"{part.title}: {missing} declared values were not compared; record them or waive them"
 
 
-def _step(cause: Cause) -> str:
+def _step(cause: Mistake) -> str:
     """The side, the file, what to do there."""
     lead = cause.lead
     more = cause.codes[lead.rule.code] - 1

@@ -28,7 +28,7 @@ class ClipMetrics(TypedDict):
     limits: list[str]
 
 
-class Metrics(TypedDict):
+class AdequacyMetrics(TypedDict):
     """What is kept of the part: its clips, the probe as the last one, the contract's own values, what to add."""
 
     clips: list[ClipMetrics]

@@ -19,7 +19,7 @@ from rigpact.reports.git_revision import opened_revision
 NAME, TITLE = "breaking", "Changes since the base revision"
 
 
-class Metrics(TypedDict):
+class BreakingMetrics(TypedDict):
     """What is kept of the part."""
 
     record_key: str

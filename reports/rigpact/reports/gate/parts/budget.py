@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.contract.settings.gate import Budget, GateSettings
+from rigpact.contract.settings.gate import GateSettings, ModelBudget
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.binding import bound_tensors
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
@@ -34,7 +34,7 @@ class Timed(TypedDict):
     over: bool
 
 
-class Metrics(TypedDict):
+class BudgetMetrics(TypedDict):
     """What is kept of the part."""
 
     file: str
@@ -117,7 +117,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport | NotAsk
     return FindingsReport((*measured.findings, *findings), Ledger(declared, known), summary)
 
 
-def _timed(metrics: Any, budget: Budget) -> list[Finding | None]:
+def _timed(metrics: Any, budget: ModelBudget) -> list[Finding | None]:
     """One entry if the time was judged under exactly this limit: the finding, or None within the budget."""
     timed = metrics.get("inference")
     if budget.inference_us is None or timed is None:

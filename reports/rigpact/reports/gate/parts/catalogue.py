@@ -35,12 +35,20 @@ PARTS: Mapping[str, PartKind] = {
     for kind in (
         PartKind(files.FILES, files.ask_files),
         PartKind(files.MODEL, files.ask_model),
-        PartKind(recordings.TEACHER, recordings.ask_teacher, recordings.judge, recordings.Metrics, recordings.is_sound),
-        PartKind(recordings.TRACE, recordings.ask_traces, recordings.judge, recordings.Metrics, recordings.is_sound),
+        PartKind(
+            recordings.TEACHER,
+            recordings.ask_teacher,
+            recordings.judge,
+            recordings.RecordingMetrics,
+            recordings.is_sound,
+        ),
+        PartKind(
+            recordings.TRACE, recordings.ask_traces, recordings.judge, recordings.RecordingMetrics, recordings.is_sound
+        ),
         PartKind(free_run.NAME, free_run.ask),
-        PartKind(breaking.NAME, breaking.ask, breaking.judge, breaking.Metrics),
-        PartKind(adequacy.NAME, adequacy.ask, adequacy.judge, adequacy.Metrics, adequacy.is_sound),
-        PartKind(budget.NAME, budget.ask, budget.judge, budget.Metrics),
+        PartKind(breaking.NAME, breaking.ask, breaking.judge, breaking.BreakingMetrics),
+        PartKind(adequacy.NAME, adequacy.ask, adequacy.judge, adequacy.AdequacyMetrics, adequacy.is_sound),
+        PartKind(budget.NAME, budget.ask, budget.judge, budget.BudgetMetrics),
     )
 }
 """The parts by name."""

@@ -7,7 +7,7 @@ from typing import Any
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reports.gate.answer.report import NO_FEEDBACK
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
@@ -37,8 +37,8 @@ def _clip(project: Project) -> Path:
     return Path(project.settings.free_run or project.clip_paths[0])
 
 
-def _subject(project: Project) -> Subject:
-    return Subject(project.contract, project.network, project.clip(_clip(project)))
+def _subject(project: Project) -> RunSetup:
+    return RunSetup(project.contract, project.network, project.clip(_clip(project)))
 
 
 def _measure(project: Project) -> Measured:

@@ -22,7 +22,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.answers import comparison
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
-from rigpact.reference_runtime.files.declared import Subject
+from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
 from rigpact.reports.comparing.checkpoints.ranking import bone_name
@@ -62,7 +62,7 @@ def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
-class Metrics(TypedDict):
+class RecordingMetrics(TypedDict):
     """What is kept of a recording: its file, and the account of every stage."""
 
     file: str
@@ -176,7 +176,7 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     trace = recording.trace
     if trace.header.mode != "free" or run.clip is None or published_stage(project.contract).name not in trace.stages:
         return None
-    subject = Subject(project.contract, network_of(project, "free"), project.clip(Path(run.clip)))
+    subject = RunSetup(project.contract, network_of(project, "free"), project.clip(Path(run.clip)))
     frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
     return judge_drift(subject, frames, recording).outside
 

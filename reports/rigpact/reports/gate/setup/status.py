@@ -104,7 +104,7 @@ class Answerable(AsJson):
 
 
 @dataclass(frozen=True)
-class Examination(AsJson):
+class ProjectStatus(AsJson):
     """What is installed, and the parts of the project's gate."""
 
     FORMAT = "rigpact-status"
@@ -129,9 +129,9 @@ class Examination(AsJson):
         return EXIT_PASS if self.is_ready else EXIT_CANNOT_JUDGE
 
 
-def examine(settings: GateSettings | None, today: date) -> Examination:
+def examine(settings: GateSettings | None, today: date) -> ProjectStatus:
     """Examine the installation, and the project whose folder is the working directory. settings: None without [gate]."""
-    return Examination(installation(), tuple(_parts(settings, today)))
+    return ProjectStatus(installation(), tuple(_parts(settings, today)))
 
 
 def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
@@ -172,7 +172,7 @@ def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
     )
 
 
-def print_examination(found: Examination, console: Console, place: Path) -> None:
+def print_examination(found: ProjectStatus, console: Console, place: Path) -> None:
     """Print the installation, then the parts, then one line."""
     there = [f"{tool.name} {tool.version}" for tool in found.tools if tool.version is not None]
     lines = [Sentence("installed: " + ", ".join(there))]
@@ -184,13 +184,13 @@ def print_examination(found: Examination, console: Console, place: Path) -> None
     _print(found, lines, found.parts, console, place)
 
 
-def print_missing(found: Examination, console: Console, place: Path) -> None:
+def print_missing(found: ProjectStatus, console: Console, place: Path) -> None:
     """Print what is asked and cannot be judged, then one line."""
     _print(found, [], [part for part in found.parts if part.state == "missing"], console, place)
 
 
 def _print(
-    found: Examination, lines: list[Sentence], parts: Sequence[Answerable], console: Console, place: Path
+    found: ProjectStatus, lines: list[Sentence], parts: Sequence[Answerable], console: Console, place: Path
 ) -> None:
     for part in parts:
         lines += _lines(part.state, part.state, f"{part.name}: {part.reason}" if part.reason else part.name, part.get)

@@ -27,7 +27,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Unread:
+class UnreadValue:
     """A value that is not a literal: its line and its text."""
 
     line: int
@@ -91,7 +91,7 @@ def _value(node: ast.expr, known: Mapping[str, Any]) -> Any:
     try:
         return _computed(node, known, 0)
     except (KeyError, ValueError, TypeError, ArithmeticError):
-        return Unread(node.lineno, ast.unparse(node)[:60])
+        return UnreadValue(node.lineno, ast.unparse(node)[:60])
 
 
 def _computed(node: ast.expr, known: Mapping[str, Any], depth: int) -> Any:

@@ -14,9 +14,9 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of, table_called
-from rigpact.reports.importing.stacks.robot import COMMANDS, TRACKING, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import COMMANDS, TRACKING, Action, Gains, Robot, Sensors, Term, TermGroup
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
+from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue, input_width
 
 _LONGEST, _MOST_STEPS = 200, 1 << 20
 _PART = re.compile(
@@ -67,7 +67,7 @@ _THREE = ("base_ang_vel", "base_lin_vel", "projected_gravity", *COMMANDS)
 _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel")
 
 
-def to_draft(root: Node, request: ImportRequest) -> Draft:
+def to_draft(root: PlacedValue, request: ImportRequest) -> Draft:
     """The declaration of an env.yaml."""
     joints, said = _joints(root, request.model)
     draft = Draft.imported(
@@ -80,7 +80,9 @@ def to_draft(root: Node, request: ImportRequest) -> Draft:
     return fill_draft(draft, root, joints, request.model, request.file)
 
 
-def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model | None, file: Entry | None) -> Draft:
+def fill_draft(
+    draft: Draft, root: PlacedValue, joints: tuple[str, ...], model: Model | None, file: Entry | None
+) -> Draft:
     """The declaration of a configuration whose joints are known. file: the network's, where it is known."""
     draft.names["joints"] = joints
     sim = root.get("sim")
@@ -95,16 +97,18 @@ def fill_draft(draft: Draft, root: Node, joints: tuple[str, ...], model: Model |
     return robot_to_draft(made)
 
 
-def _scene_robot(root: Node) -> Node:
+def _scene_robot(root: PlacedValue) -> PlacedValue:
     scene = root.need("scene", "the scene")
     robot = scene.get("robot")
     return scene.get("entities").get("robot") if robot.is_nothing else robot
 
 
-def _joints(root: Node, model: Model | None) -> tuple[tuple[str, ...], str]:
+def _joints(root: PlacedValue, model: Model | None) -> tuple[tuple[str, ...], str]:
     listed = "" if model is None else model.metadata.get("joint_names", "")
     if listed:
-        node = Node([each.strip() for each in listed.split(",")], model.path if model else root.path, ("joint_names",))
+        node = PlacedValue(
+            [each.strip() for each in listed.split(",")], model.path if model else root.path, ("joint_names",)
+        )
         return node.words(), "The names and the order of the model's metadata (joint_names)."
     spawn = _scene_robot(root).get("spawn")
     table = table_called(str(spawn.get("usd_path").value or spawn.get("asset_path").value or ""))
@@ -115,7 +119,7 @@ def _joints(root: Node, model: Model | None) -> tuple[tuple[str, ...], str]:
     return tuple(table.lab), note
 
 
-def _fits(pattern: str, name: str, node: Node) -> bool:
+def _fits(pattern: str, name: str, node: PlacedValue) -> bool:
     """Whether a regular expression of the file is the whole of a joint's name."""
     try:
         return is_whole(pattern, name)
@@ -123,7 +127,7 @@ def _fits(pattern: str, name: str, node: Node) -> bool:
         raise node.wrong("a regular expression of joints", found=f"{pattern[:40]!r} ({error})") from None
 
 
-def _matching(node: Node, joints: Sequence[str], *, keeps_order: bool = False) -> tuple[str, ...]:
+def _matching(node: PlacedValue, joints: Sequence[str], *, keeps_order: bool = False) -> tuple[str, ...]:
     """The joints that a list of regular expressions names, in the robot's order, or in that of the list."""
     patterns = [node.word()] if isinstance(node.value, str) else [each.word() for each in node.elements()]
     found = [name for name in joints if any(_fits(each, name, node) for each in patterns)]
@@ -134,7 +138,7 @@ def _matching(node: Node, joints: Sequence[str], *, keeps_order: bool = False) -
     return tuple(dict.fromkeys(found))
 
 
-def _by_pattern(node: Node, joints: Sequence[str], otherwise: float) -> list[float]:
+def _by_pattern(node: PlacedValue, joints: Sequence[str], otherwise: float) -> list[float]:
     """A number for each joint: one for all, or by regular expressions, of which one fits a name at most."""
     if node.is_nothing:
         return [otherwise] * len(joints)
@@ -149,7 +153,7 @@ def _by_pattern(node: Node, joints: Sequence[str], otherwise: float) -> list[flo
     return found
 
 
-def _policy_group(root: Node) -> Node:
+def _policy_group(root: PlacedValue) -> PlacedValue:
     groups = dict(root.need("observations", "the groups of the observation").children())
     name = next((each for each in ("policy", "actor") if each in groups), None)
     if name is None:
@@ -158,7 +162,7 @@ def _policy_group(root: Node) -> Node:
     return groups[name]
 
 
-def _of_bodies(root: Node) -> dict[str, int]:
+def _of_bodies(root: PlacedValue) -> dict[str, int]:
     """The widths of terms of several bodies: those whose motion a command tracks."""
     commands = root.get("commands")
     tracked = [each.get("body_names") for _, each in (() if commands.is_nothing else commands.children())]
@@ -166,7 +170,7 @@ def _of_bodies(root: Node) -> dict[str, int]:
     return {"robot_body_pos_b": 3 * count, "robot_body_ori_b": 6 * count} if count else {}
 
 
-def _group(node: Node, joints: Sequence[str], widths: Mapping[str, int], model: Model | None) -> Group:
+def _group(node: PlacedValue, joints: Sequence[str], widths: Mapping[str, int], model: Model | None) -> TermGroup:
     inside = node.get("terms")
     listed = (node if inside.is_nothing else inside).children()
     whole = node.get("history_length")
@@ -180,10 +184,10 @@ def _group(node: Node, joints: Sequence[str], widths: Mapping[str, int], model: 
     ]
     if not terms:
         raise node.wrong("terms: tables that have func", found="no term")
-    return Group("obs", as_wide(terms, input_width(model), node.place))
+    return TermGroup("obs", as_wide(terms, input_width(model), node.place))
 
 
-def _term(key: str, node: Node, joints: Sequence[str], widths: Mapping[str, int], whole: Node) -> Term:
+def _term(key: str, node: PlacedValue, joints: Sequence[str], widths: Mapping[str, int], whole: PlacedValue) -> Term:
     function = re.split(r"[:.]", str(node.get("func").value or key))[-1]
     if function in ("<lambda>", "%3Clambda%3E"):
         function = key
@@ -202,7 +206,7 @@ def _term(key: str, node: Node, joints: Sequence[str], widths: Mapping[str, int]
     )
 
 
-def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:
+def _chosen_joints(node: PlacedValue, joints: Sequence[str]) -> tuple[str, ...]:
     chosen = node.get("params").get("asset_cfg")
     names = chosen.get("joint_names")
     if names.is_nothing:
@@ -210,7 +214,7 @@ def _chosen_joints(node: Node, joints: Sequence[str]) -> tuple[str, ...]:
     return _matching(names, joints, keeps_order=chosen.get("preserve_order").value is True)
 
 
-def _action(root: Node, joints: tuple[str, ...], pose: list[float]) -> Action:
+def _action(root: PlacedValue, joints: tuple[str, ...], pose: list[float]) -> Action:
     actions = [(name, node) for name, node in root.get("actions").children() if not node.is_nothing]
     node = root.get("actions").only(actions, "one", "declare the others by hand")
     named = node.get("joint_names") if not node.get("joint_names").is_nothing else node.need("actuator_names", "joints")
@@ -223,12 +227,12 @@ def _action(root: Node, joints: tuple[str, ...], pose: list[float]) -> Action:
         notes.append(f"LEFT OPEN: the action is {kind or 'of no said kind'}")
     if isinstance(clip.value, Mapping):
         notes.append("LEFT OPEN: clip by joint")
-        clip = Node(None, root.path)
+        clip = PlacedValue(None, root.path)
     whole: Any = scale[0] if len(set(scale)) == 1 else scale
     return Action(names, whole, offset if any(offset) else None, clip_of(clip, len(names)), tuple(notes))
 
 
-def _gains(robot: Node, joints: tuple[str, ...]) -> Gains | None:
+def _gains(robot: PlacedValue, joints: tuple[str, ...]) -> Gains | None:
     """Gains of the actuators by the names of their joints; None where one of them has none in the file."""
     found: dict[str, dict[str, float]] = {"stiffness": {}, "damping": {}}
     actuators = robot.get("actuators")

@@ -18,7 +18,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import TO_XYZW
 from rigpact.reports.importing.configurations.env_yaml import fill_draft
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.stacks.robot import OF_MOTION, TRACKING
-from rigpact.reports.importing.values import Model, Node
+from rigpact.reports.importing.values import Model, PlacedValue
 
 _SENSORS = {
     "root_ang_vel_b": ("root_ang_vel_b", "root_link_ang_vel_b"), "root_lin_vel_b": ("root_lin_vel_b", "root_link_lin_vel_b"),
@@ -79,7 +79,7 @@ class Environment:
             "Not in it: statistics of a normaliser outside the model, and noise, which is of training only.",
         ]
         draft.names_comments = ["The robot's own order."]
-        draft = fill_draft(draft, Node(self._root(), Path("env")), self.joints, model, file)
+        draft = fill_draft(draft, PlacedValue(self._root(), Path("env")), self.joints, model, file)
         self._say_quaternion(draft)
         return draft
 

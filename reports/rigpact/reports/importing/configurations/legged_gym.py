@@ -14,9 +14,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.configurations.configuration_classes import Classes, read_classes
 from rigpact.reports.importing.draft import Draft
 from rigpact.reports.importing.stacks.deploy_yaml import table_called
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Robot, Sensors, Term, TermGroup
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import ImportRequest, Node, input_width
+from rigpact.reports.importing.values import ImportRequest, PlacedValue, input_width
 
 _SENSORS = Sensors(
     turn_comment="LEFT OPEN: space. Training takes the body's axes; find out which IMU gives it, and in whose axes"
@@ -32,7 +32,7 @@ _PHASE = "0.8 s and the first step are those of the code of Unitree's classes: t
 _SECONDS = 0.8
 
 
-def _read_configuration(path: Path, base: Path | None) -> Node:
+def _read_configuration(path: Path, base: Path | None) -> PlacedValue:
     """The configuration of a robot's class, with what it inherits; UnusableInput where no class of the file has `init_state`."""
     own = read_classes(path)
     known = {**({} if base is None else read_classes(base)), **own}
@@ -40,7 +40,7 @@ def _read_configuration(path: Path, base: Path | None) -> Node:
     if len(named) != 1:
         found = f"{len(named)} classes with init_state or control: {', '.join(each.name for each in named) or 'none'}"
         raise UnusableInput(path, found, "one configuration class of a robot, as legged_gym has it")
-    return Node(Classes(known).folded(named[0].name), path)
+    return PlacedValue(Classes(known).folded(named[0].name), path)
 
 
 def to_draft(request: ImportRequest) -> Draft:
@@ -70,7 +70,7 @@ def to_draft(request: ImportRequest) -> Draft:
     made = [_term(root, name, count, history, scales) for name in terms]
     whole = as_wide(made, width * history, env.get("num_observations").place)
     whole = as_wide(whole, input_width(model), env.place)
-    group = Group("obs", whole, "frame_major", start="zeros", clip=limits.get("clip_observations").limit())
+    group = TermGroup("obs", whole, "frame_major", start="zeros", clip=limits.get("clip_observations").limit())
     pose = [angles[name].number() for name in joints]
     action, gains = _action(root, joints, pose, limits), _gains(root, joints)
     robot = Robot(
@@ -79,7 +79,7 @@ def to_draft(request: ImportRequest) -> Draft:
     return robot_to_draft(robot)
 
 
-def _joints(root: Node, angles: Mapping[str, Node], count: int) -> tuple[tuple[str, ...], list[str]]:
+def _joints(root: PlacedValue, angles: Mapping[str, PlacedValue], count: int) -> tuple[tuple[str, ...], list[str]]:
     """The driven joints: of the table of the asset's robot, where its names are in the dictionary; else the dictionary's."""
     asset = root.get("asset")
     table = table_called(f"{asset.get('name').value} {asset.get('file').value}")
@@ -93,7 +93,7 @@ def _joints(root: Node, angles: Mapping[str, Node], count: int) -> tuple[tuple[s
     return tuple(angles), [note]
 
 
-def _terms(root: Node, count: int) -> tuple[str, ...]:
+def _terms(root: PlacedValue, count: int) -> tuple[str, ...]:
     """The terms of the class that has as many numbers."""
     env = root.get("env")
     if not env.get("num_single_obs").is_nothing:
@@ -110,7 +110,7 @@ def _terms(root: Node, count: int) -> tuple[str, ...]:
     return known[found]
 
 
-def _heights(root: Node) -> int:
+def _heights(root: PlacedValue) -> int:
     terrain = root.get("terrain")
     if terrain.is_nothing or terrain.get("measure_heights").value is not True:
         return 0
@@ -123,7 +123,7 @@ _SCALES = {
 }  # fmt: skip
 
 
-def _term(root: Node, name: str, count: int, history: int, scales: Node) -> Term:
+def _term(root: PlacedValue, name: str, count: int, history: int, scales: PlacedValue) -> Term:
     place = f"{root.path}#/env/num_observations"
     width = _heights(root) if name == "heights" else _WIDTHS.get(name, count)
     scale: Any = None
@@ -140,7 +140,7 @@ def _term(root: Node, name: str, count: int, history: int, scales: Node) -> Term
     return Term(name, name, place, width, scale=scale, history=history, notes=notes, period=period)
 
 
-def _action(root: Node, joints: tuple[str, ...], pose: list[float], limits: Node) -> Action:
+def _action(root: PlacedValue, joints: tuple[str, ...], pose: list[float], limits: PlacedValue) -> Action:
     control = root.need("control", "the control")
     kind = control.need("control_type", "P, V or T").word()
     if kind != "P":
@@ -149,7 +149,7 @@ def _action(root: Node, joints: tuple[str, ...], pose: list[float], limits: Node
     return Action(joints, scale, pose, None, answer_clip=limits.get("clip_actions").limit())
 
 
-def _gains(root: Node, joints: Sequence[str]) -> Gains:
+def _gains(root: PlacedValue, joints: Sequence[str]) -> Gains:
     """A key holds for every joint whose name contains it; the last one that fits wins, as the loop of the class has it."""
     found = []
     for key in ("stiffness", "damping"):
@@ -160,7 +160,7 @@ def _gains(root: Node, joints: Sequence[str]) -> Gains:
     return Gains(stiffness, damping, tuple(joints), ("by parts of names, the last that fits; 0 where none does",))
 
 
-def deploy_to_draft(root: Node, request: ImportRequest) -> Draft:
+def deploy_to_draft(root: PlacedValue, request: ImportRequest) -> Draft:
     """The declaration of g1.yaml or h1.yaml, of the simulator or of the robot."""
     count = root.get("num_actions").whole(1)
     table = table_called(f"{root.path.stem} {root.get('xml_path').value} {root.get('policy_path').value}")
@@ -190,7 +190,7 @@ def deploy_to_draft(root: Node, request: ImportRequest) -> Draft:
     stiffness, damping = (root.get(key).numbers(count, "joint") for key in ("kps", "kds"))
     most = root.get("max_cmd")
     robot = Robot(
-        draft, _SENSORS, measured, [Group("obs", terms)], Action(joints, scale, pose, None),
+        draft, _SENSORS, measured, [TermGroup("obs", terms)], Action(joints, scale, pose, None),
         "motors" if motors else "joints", motors=motors, default_pose=pose, pose_names=joints,
         stick_scale=() if most.is_nothing else most.numbers(3, "axis"),
         gains=Gains(stiffness, damping, joints), model=request.file,
@@ -198,7 +198,9 @@ def deploy_to_draft(root: Node, request: ImportRequest) -> Draft:
     return robot_to_draft(robot)
 
 
-def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+def _motors(
+    root: PlacedValue, joints: tuple[str, ...], sdk: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """The joints in the order in which the robot measures them, and in which it is driven; the simulator has the policy's."""
     indices = root.get("leg_joint2motor_idx")
     if indices.is_nothing:
@@ -219,7 +221,7 @@ def _motors(root: Node, joints: tuple[str, ...], sdk: Sequence[str]) -> tuple[tu
     return names, tuple(name for name in names if name in joints)
 
 
-def _deploy_term(root: Node, name: str, count: int) -> Term:
+def _deploy_term(root: PlacedValue, name: str, count: int) -> Term:
     keys = {"base_ang_vel": "ang_vel_scale", "joint_pos_rel": "dof_pos_scale", "joint_vel_rel": "dof_vel_scale"}
     scale: Any = None
     if name == "commands":

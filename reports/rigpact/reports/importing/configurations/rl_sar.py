@@ -14,9 +14,9 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.reports.importing.draft import Draft, lower_word, word
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Robot, Sensors, Term, TermGroup
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import ImportRequest, Model, Node, input_width
+from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue, input_width
 
 _SENSORS = Sensors(turn_comment="LEFT OPEN: space. ROS 1 Gazebo gives the world's axes, the robot the body's")
 _TERMS: Mapping[str, tuple[str, str | None]] = {
@@ -35,7 +35,7 @@ def only_table(root: Any) -> Mapping[str, Any]:
     return inside if isinstance(inside, Mapping) else {}
 
 
-def to_draft(root: Node, request: ImportRequest) -> Draft:
+def to_draft(root: PlacedValue, request: ImportRequest) -> Draft:
     """The declaration of a policy's config.yaml; its base.yaml is the given one, or that of a folder above, as rl_sar looks."""
     above = [folder / "base.yaml" for folder in root.path.resolve().parents[1:3]]
     path = request.base or next((each for each in above if each.is_file()), above[0])
@@ -46,11 +46,11 @@ def to_draft(root: Node, request: ImportRequest) -> Draft:
     if "joint_names" not in only_table(robot_root):
         raise UnusableInput(path, "a file without joint_names", "rl_sar's base.yaml of a robot")
     [key] = root.value
-    both = Node({**only_table(robot_root), **only_table(root.value)}, root.path, (key,))
+    both = PlacedValue({**only_table(robot_root), **only_table(root.value)}, root.path, (key,))
     return _to_draft(both, str(key), path, request)
 
 
-def _to_draft(root: Node, key: str, base: Path, request: ImportRequest) -> Draft:
+def _to_draft(root: PlacedValue, key: str, base: Path, request: ImportRequest) -> Draft:
     motors = root.need("joint_names", "the motors' joints").words()
     order = root.need("joint_mapping", "the motor of each joint").wholes()
     if sorted(set(order)) != sorted(order) or not order or max(order) >= len(motors):
@@ -81,7 +81,7 @@ def _to_draft(root: Node, key: str, base: Path, request: ImportRequest) -> Draft
     return robot_to_draft(robot)
 
 
-def _group(root: Node, policy: tuple[str, ...], wheels: list[int], model: Model | None) -> Group:
+def _group(root: PlacedValue, policy: tuple[str, ...], wheels: list[int], model: Model | None) -> TermGroup:
     kept = root.get("observations_history")
     ages = kept.wholes() if kept.value else [0]
     length = len(ages)
@@ -95,10 +95,10 @@ def _group(root: Node, policy: tuple[str, ...], wheels: list[int], model: Model 
     if by not in ("time", "term"):
         raise root.get("observations_history_priority").wrong("time or term")
     layout, order = f"{'frame' if by == 'time' else 'term'}_major", f"{'newest' if ages[0] == 0 else 'oldest'}_first"
-    return Group("obs", whole, layout, order=order, start="zeros", clip=root.get("clip_obs").limit())
+    return TermGroup("obs", whole, layout, order=order, start="zeros", clip=root.get("clip_obs").limit())
 
 
-def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], length: int) -> Term:
+def _term(root: PlacedValue, node: PlacedValue, policy: tuple[str, ...], wheels: list[int], length: int) -> Term:
     said = node.word()
     function, key = _TERMS.get(said, (said, None))
     three = ("base_lin_vel", "base_ang_vel", "projected_gravity", "commands")
@@ -113,7 +113,7 @@ def _term(root: Node, node: Node, policy: tuple[str, ...], wheels: list[int], le
     return Term(word(said, "term"), function, node.place, width, scale=scale, history=length, notes=notes)
 
 
-def _action(root: Node, policy: tuple[str, ...], pose: list[float], wheels: list[int]) -> Action:
+def _action(root: PlacedValue, policy: tuple[str, ...], pose: list[float], wheels: list[int]) -> Action:
     each = root.need("action_scale", "the factor of each action").numbers(len(policy), "joint")
     driven = {policy[place]: each[place] for place in wheels}
     scales = [0.0 if place in wheels else number for place, number in enumerate(each)]

@@ -243,7 +243,7 @@ _SELDOM = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class VectorBlock:
     """A block of the vector, and what its newest frame is made of; its pieces count from the block's first column."""
 
     block: Block
@@ -251,10 +251,10 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class ObservationLayout:
     """parts: end to end; none where even the history is not told. start: what stands before the rows that begin anew."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[VectorBlock, ...]
     start: Start | None
 
 
@@ -266,7 +266,7 @@ def infer_layout(
     *,
     is_history: bool = True,
     precision: Precision | None = None,
-) -> Layout:
+) -> ObservationLayout:
     """held (T, W): the recorded vector. follows (T,): whether the row before is the frame before. slack (T, W): as of a `Line`.
 
     is_history: whether it may hold several frames. precision: of the recorded numbers.
@@ -278,13 +278,13 @@ def infer_layout(
     begins = np.isin(np.arange(len(held)), shifts.resets) | _falls_to_zero(held)
     sources = [each.without(begins) if each.is_before else each for each in sources]
     parts = [_part(held, block, sources, loose) for block in shifts.blocks or ()]
-    return Layout(tuple(parts), shifts.start)
+    return ObservationLayout(tuple(parts), shifts.start)
 
 
-def _part(held: FloatArray, block: Block, sources: Sequence[Source], slack: FloatArray) -> Part:
+def _part(held: FloatArray, block: Block, sources: Sequence[Source], slack: FloatArray) -> VectorBlock:
     newest = held[:, block.newest]
     pieces = [with_constants(each, newest) for each in pieces_of(newest, sources, slack[:, block.newest])]
-    return Part(block, tuple(pieces))
+    return VectorBlock(block, tuple(pieces))
 
 
 def _falls_to_zero(held: FloatArray) -> NDArray[np.bool_]:

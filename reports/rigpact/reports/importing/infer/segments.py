@@ -130,7 +130,7 @@ _LIKELY = 48
 
 
 @dataclass(frozen=True)
-class Found:
+class ColumnLine:
     """A column is a line of one channel of a source. is_sure: no other channel says the same, and it moves."""
 
     channel: int
@@ -140,11 +140,11 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Columns start:stop of a frame, one `Found` each; source None where nothing is known of them."""
+    """Columns start:stop of a frame, one `ColumnLine` each; source None where nothing is known of them."""
 
     start: int
     source: Source | None
-    columns: tuple[Found | None, ...]
+    columns: tuple[ColumnLine | None, ...]
 
     @property
     def stop(self) -> int:
@@ -157,7 +157,7 @@ class Piece:
         return self.source is not None and all(self.columns)
 
 
-Candidates = list[dict[int, list[Found]]]
+Candidates = list[dict[int, list[ColumnLine]]]
 """Of each column, the index of a source -> what the column may be of it, the simplest first."""
 
 
@@ -185,19 +185,19 @@ def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) ->
     return list(_joined([_completed(piece) for piece in _trimmed(found)], moves))
 
 
-def _is_same(one: Source, other: Source, own: Sequence[Found | None], others: Sequence[Found | None]) -> bool:
+def _is_same(one: Source, other: Source, own: Sequence[ColumnLine | None], others: Sequence[ColumnLine | None]) -> bool:
     """Whether two sources hold the same numbers in the columns that are taken."""
     pairs = [(a.channel, b.channel) for a, b in zip(own, others, strict=False) if a is not None and b is not None]
     return all(np.array_equal(one.rows[:, a], other.rows[:, b], equal_nan=True) for a, b in pairs)
 
 
-Run = tuple[int, tuple[Found | None, ...]]
+Run = tuple[int, tuple[ColumnLine | None, ...]]
 
 
 def _run(at: int, index: int, candidates: Candidates, moves: NDArray[np.bool_]) -> Run:
     """Columns from `at` on that one source may fill, each of its channels once; columns that stand still are passed over."""
     taken: dict[int, None] = {}
-    columns: list[Found | None] = []
+    columns: list[ColumnLine | None] = []
     last = 0
     for column in range(at, len(candidates)):
         if not moves[column]:
@@ -252,7 +252,7 @@ def _candidates(held: FloatArray, sources: Sequence[Source], slack: FloatArray) 
 
 
 def _lines_of(
-    found: dict[int, list[Found]],
+    found: dict[int, list[ColumnLine]],
     held: FloatArray,
     sources: tuple[FloatArray, FloatArray],
     slack: FloatArray,
@@ -279,7 +279,7 @@ def _lines_of(
     for (index, channel), line in lines:
         rivals = [other for (source, place), other in lines if source == index and place != channel]
         is_sure = not any(other.cost <= max(line.cost, int(few)) for other in rivals)
-        found.setdefault(index, []).append(Found(channel, line, is_sure))
+        found.setdefault(index, []).append(ColumnLine(channel, line, is_sure))
     for each in found.values():
         each.sort(key=lambda one: one.line.cost)
 
@@ -315,7 +315,7 @@ def _extended(piece: Piece, beside: Piece, *, is_before: bool) -> tuple[Piece, P
         return piece, beside
     line = next(each.line for each in piece.columns if each is not None)
     first = 0 if is_before else known[-1] + 1
-    new = tuple(Found(first + each, Line(line.scale, 0.0), is_sure=False) for each in range(count))
+    new = tuple(ColumnLine(first + each, Line(line.scale, 0.0), is_sure=False) for each in range(count))
     start = beside.start if is_before else piece.start
     columns = (*new, *piece.columns) if is_before else (*piece.columns, *new)
     return Piece(start, source, columns), Piece(beside.start, None, ())
@@ -332,7 +332,7 @@ def _completed(piece: Piece) -> Piece:
     for place in (place for place, each in enumerate(columns) if each is None):
         channel = place + min(shifts) if len(shifts) == 1 else left[0] if len(left) == 1 else None
         if channel is not None and channel in left:
-            columns[place] = Found(channel, Line(1.0, 0.0), is_sure=False)
+            columns[place] = ColumnLine(channel, Line(1.0, 0.0), is_sure=False)
     return Piece(piece.start, piece.source, tuple(columns))
 
 
@@ -341,7 +341,7 @@ def with_constants(piece: Piece, held: FloatArray) -> Piece:
     if piece.source is None:
         return piece
     scales = {each.line.scale for each in piece.columns if each is not None and each.line != Line(1.0, 0.0)} or {1.0}
-    columns: list[Found | None] = []
+    columns: list[ColumnLine | None] = []
     for place, each in enumerate(piece.columns):
         own = held[:, piece.start + place]
         if each is None or np.ptp(own) > 0.0:
@@ -356,5 +356,5 @@ def with_constants(piece: Piece, held: FloatArray) -> Piece:
         off = float(rows[0] - own[0] / scale)
         bound = 2.0**-21 * max(abs(float(rows[0])), abs(float(own[0] / scale)), 1e-30)
         taken = 0.0 if abs(off) <= bound else roundest(off - bound, off + bound)
-        columns.append(Found(each.channel, Line(scale, taken), is_sure=False))
+        columns.append(ColumnLine(each.channel, Line(scale, taken), is_sure=False))
     return Piece(piece.start, piece.source, tuple(columns))

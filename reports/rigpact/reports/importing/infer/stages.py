@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reports.importing.columns_by_value import Statistics, is_near
+from rigpact.reports.importing.columns_by_value import StatisticsPair, is_near
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.infer.affine import Line
-from rigpact.reports.importing.infer.observation import Block, Layout, Part, infer_layout
+from rigpact.reports.importing.infer.observation import Block, ObservationLayout, VectorBlock, infer_layout
 from rigpact.reports.importing.infer.segments import Piece, Source, Turn, is_quaternion, sources_of
 
 
@@ -59,7 +59,7 @@ class Columns:
     rows: Mapping[str, FloatArray]
     labels: Mapping[str, tuple[str, ...]]
     follows: NDArray[np.bool_]
-    statistics: Sequence[Statistics]
+    statistics: Sequence[StatisticsPair]
     refused: Collection[str]
     precision: Precision | None
     answers: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Columns:
         vector = self.vector_of_piece(pieces[0], column)
         return vector if vector == name else self.draft.compute(name, "affine", vector, GUESS, scale=1.0)
 
-    def _scored(self, column: str) -> tuple[str, str, Statistics] | None:
+    def _scored(self, column: str) -> tuple[str, str, StatisticsPair] | None:
         """The operation, the column and the statistics that a column is normalised or denormalised with."""
         held = self.rows[column]
         before = [name for name in list(self.rows)[: self._place(column)] if self.rows[name].shape == held.shape]
@@ -319,7 +319,7 @@ class Columns:
         missing = len(columns) - len(known) if columns else held.shape[1]
         return missing, float(sum(each.line.cost for each in known))
 
-    def _layout(self, held: FloatArray, slack: FloatArray) -> Layout:
+    def _layout(self, held: FloatArray, slack: FloatArray) -> ObservationLayout:
         found = self._sources_of([each for each in self.rows if each not in self.busy], list(self.answers))
         return infer_layout(held, found, self.follows, slack, precision=self.precision)
 
@@ -335,10 +335,10 @@ def _one_or_list(numbers: Sequence[Any]) -> Any:
     return numbers[0] if len(set(numbers)) == 1 else list(numbers)
 
 
-def _lay_out(columns: Columns, layout: Layout, column: str, name: str) -> None:
+def _lay_out(columns: Columns, layout: ObservationLayout, column: str, name: str) -> None:
     """Pieces, their histories, and what is left open as columns of the recording itself."""
     draft = columns.draft
-    parts: list[tuple[Part, list[str]]] = []
+    parts: list[tuple[VectorBlock, list[str]]] = []
     for part in layout.parts:
         shift = part.block.newest.start
         vectors = []

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rigpact.reports.importing.draft import Draft, word
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Robot, Sensors, Term, TermGroup
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import ImportRequest, Model, Node
+from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue
 
 
 # Joints of robots in the orders that their runtimes use: SDK motors, Isaac Gym and MuJoCo (URDF), Isaac Lab (breadth first)
@@ -78,7 +78,7 @@ _PER_JOINT = ("joint_pos_rel", "joint_pos", "joint_vel_rel", "joint_vel", "last_
 _THREE = ("base_ang_vel", "projected_gravity", "velocity_commands", "keyboard_velocity_commands", "base_lin_vel")
 
 
-def to_draft(root: Node, request: ImportRequest) -> Draft:
+def to_draft(root: PlacedValue, request: ImportRequest) -> Draft:
     """The declaration of a deploy.yaml, with the model that lies with it."""
     model = request.model
     order = root.need("joint_ids_map", "the motor of each joint of the policy").wholes()
@@ -133,7 +133,7 @@ def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, 
     return tuple(f"joint_{index}" for index in order), ""
 
 
-def _ranges(root: Node) -> dict[str, tuple[float, float]]:
+def _ranges(root: PlacedValue) -> dict[str, tuple[float, float]]:
     """The command's ranges; empty where one of the three axes is missing or null."""
     commands = root.get("commands")
     for _, command in [] if commands.is_nothing else commands.children():
@@ -144,7 +144,7 @@ def _ranges(root: Node) -> dict[str, tuple[float, float]]:
     return {}
 
 
-def _gains(root: Node, order: Sequence[int], policy: tuple[str, ...]) -> Gains | None:
+def _gains(root: PlacedValue, order: Sequence[int], policy: tuple[str, ...]) -> Gains | None:
     """order: the motor of each joint of the policy. Where it leaves out motors, there is a gain for every motor."""
     if root.get("stiffness").is_nothing or root.get("damping").is_nothing:
         return None
@@ -163,7 +163,7 @@ def _gains(root: Node, order: Sequence[int], policy: tuple[str, ...]) -> Gains |
     return Gains(stiffness, damping, None, (note,))
 
 
-def _driven(term: Node, policy: tuple[str, ...]) -> tuple[str, ...]:
+def _driven(term: PlacedValue, policy: tuple[str, ...]) -> tuple[str, ...]:
     """The joints of the action: joint_ids is null, a list of places, or a python slice that is read as its three numbers."""
     ids = term.get("joint_ids")
     if ids.is_nothing:
@@ -182,7 +182,7 @@ def _driven(term: Node, policy: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(policy[place] for place in places)
 
 
-def clip_of(node: Node, count: int) -> tuple[Any, Any] | None:
+def clip_of(node: PlacedValue, count: int) -> tuple[Any, Any] | None:
     """A clip for all numbers, or one for each; None where there is none, or where no end is finite."""
     if node.is_nothing:
         return None
@@ -204,7 +204,7 @@ def clip_of(node: Node, count: int) -> tuple[Any, Any] | None:
 _LARGEST = 3.0e38
 
 
-def _groups(root: Node, policy: Sequence[str], model: Model | None) -> list[Group]:
+def _groups(root: PlacedValue, policy: Sequence[str], model: Model | None) -> list[TermGroup]:
     """The block is one group `obs` if its first entry is a term, else each entry is a group, named as the model's input."""
     block = root.need("observations", "the terms of the observation")
     entries = list(block.children())
@@ -217,7 +217,7 @@ def _groups(root: Node, policy: Sequence[str], model: Model | None) -> list[Grou
     return [_group(name, group, policy, widths.get(name)) for name, group in named]
 
 
-def _group(name: str, group: Node, policy: Sequence[str], width: int | None) -> Group:
+def _group(name: str, group: PlacedValue, policy: Sequence[str], width: int | None) -> TermGroup:
     flags = {flag: group.get(flag) for flag in _FLAGS}
     for node in flags.values():
         if node.value not in (None, True, False):
@@ -225,10 +225,10 @@ def _group(name: str, group: Node, policy: Sequence[str], width: int | None) -> 
     entries = [(key, entry) for key, entry in group.children() if key not in _FLAGS]
     terms = as_wide([_term(key, entry, policy) for key, entry in entries], width, group.place)
     layout = "frame_major" if flags["use_gym_history"].value else "term_major"
-    return Group(name, terms, layout, scale_first=bool(flags["scale_first"].value))
+    return TermGroup(name, terms, layout, scale_first=bool(flags["scale_first"].value))
 
 
-def _term(name: str, entry: Node, policy: Sequence[str]) -> Term:
+def _term(name: str, entry: PlacedValue, policy: Sequence[str]) -> Term:
     width = len(policy) if name in _PER_JOINT else 3 if name in _THREE else None
     scale = entry.get("scale")
     if isinstance(scale.value, list):

@@ -7,14 +7,14 @@ from typing import Any
 
 from rigpact.reports.importing.draft import Draft, unlike, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
-from rigpact.reports.importing.stacks.robot import Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import Action, Gains, Robot, Sensors, Term, TermGroup
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import ImportRequest, Node, input_width
+from rigpact.reports.importing.values import ImportRequest, PlacedValue, input_width
 
 _SENSORS = Sensors("root_ang_vel_b", "root_lin_vel_b", "root_quat_w", "joint_pos", "joint_vel", "the robot's root")
 
 
-def to_draft(root: Node, request: ImportRequest) -> Draft:
+def to_draft(root: PlacedValue, request: ImportRequest) -> Draft:
     """The declaration of an IO descriptor, with the model that lies with it."""
     articulations = root.need("articulations", "the robot")
     articulation = articulations.only(list(articulations.children()), "one robot")
@@ -37,7 +37,7 @@ def to_draft(root: Node, request: ImportRequest) -> Draft:
     for entry in _policy_terms(root):
         terms.append(_term(entry, unlike(word(entry.need("name", "the term's function").word(), "term"), taken)))
         taken.add(terms[-1].name)
-    group = Group("obs", as_wide(terms, input_width(model), root.get("observations").place))
+    group = TermGroup("obs", as_wide(terms, input_width(model), root.get("observations").place))
     at_rest, action = articulation.get("default_joint_pos"), _action(root, joints)
     pose = None if at_rest.is_nothing else at_rest.numbers(len(joints), "joint")
     return robot_to_draft(
@@ -45,7 +45,7 @@ def to_draft(root: Node, request: ImportRequest) -> Draft:
     )
 
 
-def _policy_terms(root: Node) -> list[Node]:
+def _policy_terms(root: PlacedValue) -> list[PlacedValue]:
     group = root.need("observations", "the observation").need("policy", "the terms of the policy")
     terms = group.elements()
     if not terms:
@@ -53,7 +53,7 @@ def _policy_terms(root: Node) -> list[Node]:
     return terms
 
 
-def _term(entry: Node, name: str) -> Term:
+def _term(entry: PlacedValue, name: str) -> Term:
     overloads = entry.get("overloads")
     shape = entry.need("shape", "the width of one frame").wholes(1)
     if len(shape) != 1:
@@ -67,7 +67,7 @@ def _term(entry: Node, name: str) -> Term:
     return Term(name, function, entry.place, shape[0], joints, offsets, clip, scale, history, notes=_term_notes(entry))
 
 
-def _offsets(entry: Node, joints: tuple[str, ...] | None) -> Any:
+def _offsets(entry: PlacedValue, joints: tuple[str, ...] | None) -> Any:
     """The offsets of the term's joints; 0 where the file has none, so that nothing is taken off behind its back."""
     for key in ("joint_pos_offsets", "joint_vel_offsets"):
         if not entry.get(key).is_nothing and joints is not None:
@@ -75,7 +75,7 @@ def _offsets(entry: Node, joints: tuple[str, ...] | None) -> Any:
     return 0.0
 
 
-def _term_notes(entry: Node) -> tuple[str, ...]:
+def _term_notes(entry: PlacedValue) -> tuple[str, ...]:
     notes = []
     if not entry.get("extras").get("modifiers").is_nothing:
         notes.append("LEFT OPEN: the term has modifiers, which run before clip and scale. Write them as stages")
@@ -84,7 +84,7 @@ def _term_notes(entry: Node) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _action(root: Node, joints: tuple[str, ...]) -> Action:
+def _action(root: PlacedValue, joints: tuple[str, ...]) -> Action:
     actions = root.need("actions", "the action that the network's answer becomes").elements()
     if len(actions) != 1:
         raise root.get("actions").wrong("one", "declare the others by hand", f"{len(actions)} actions")
@@ -100,7 +100,7 @@ def _action(root: Node, joints: tuple[str, ...]) -> Action:
     return Action(names, scale, offset, clip_of(entry.get("clip"), len(names)))
 
 
-def _gains(articulation: Node, joints: tuple[str, ...]) -> Gains | None:
+def _gains(articulation: PlacedValue, joints: tuple[str, ...]) -> Gains | None:
     nodes = [articulation.get(f"default_joint_{key}") for key in ("stiffness", "damping")]
     if any(node.is_nothing for node in nodes):
         return None

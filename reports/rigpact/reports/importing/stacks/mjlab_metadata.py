@@ -12,9 +12,9 @@ from typing import Any
 from rigpact.contract.errors import UnusableInput
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.stacks.deploy_yaml import clip_of
-from rigpact.reports.importing.stacks.robot import TRACKING, Action, Gains, Group, Robot, Sensors, Term
+from rigpact.reports.importing.stacks.robot import TRACKING, Action, Gains, Robot, Sensors, Term, TermGroup
 from rigpact.reports.importing.stacks.robot_draft import as_wide, robot_to_draft
-from rigpact.reports.importing.values import Model, Node, input_width
+from rigpact.reports.importing.values import Model, PlacedValue, input_width
 
 REQUIRED = ("joint_names", "observation_names")
 _CLIPS = ("observation_terms_clip", "observation_term_clip")
@@ -56,7 +56,7 @@ def to_draft(model: Model, file: Entry, hint: str) -> Draft:
     if action is not None and stiffness is not None and damping is not None:
         note = "by name, as joint_names has them; 1 and 0 stand for actuators that have no gains of this kind"
         gains = Gains(stiffness, damping, joints, (note,))
-    group = Group(word(next(iter(model.inputs)), "obs"), terms)
+    group = TermGroup(word(next(iter(model.inputs)), "obs"), terms)
     robot = Robot(
         draft, _SENSORS, joints, [group], action, convention=_KEPT, default_pose=pose, gains=gains, model=file
     )
@@ -70,7 +70,7 @@ def _terms(model: Model, joints: tuple[str, ...]) -> tuple[Term, ...]:
     scales = _numbers(model, "observation_terms_scale", *of_terms)
     key = "observation_terms_history_length"
     kept = [int(each) if each.is_integer() else each for each in _numbers(model, key, *of_terms) or [1.0] * len(names)]
-    histories = Node(kept, model.path, (key,)).wholes()
+    histories = PlacedValue(kept, model.path, (key,)).wholes()
     clips = _ranges(model, names)
     terms = []
     for place, name in enumerate(names):
@@ -92,7 +92,7 @@ def _action(model: Model, joints: tuple[str, ...], pose: list[float] | None) -> 
     scale = _numbers(model, "action_scale")
     if scale is None or model.output_width != len(joints):
         return None
-    each = Node(scale, model.path, ("action_scale",)).one_or_each(1 if len(scale) == 1 else len(joints), "joint")
+    each = PlacedValue(scale, model.path, ("action_scale",)).one_or_each(1 if len(scale) == 1 else len(joints), "joint")
     note = "the offset is not in the metadata: mjlab adds the default pose (use_default_offset)"
     return Action(joints, each, pose, None, (note,))
 
@@ -101,7 +101,7 @@ def _action(model: Model, joints: tuple[str, ...], pose: list[float] | None) -> 
 
 
 def _names(model: Model, key: str) -> tuple[str, ...]:
-    return Node([each.strip() for each in model.metadata.get(key, "").split(",")], model.path, (key,)).words()
+    return PlacedValue([each.strip() for each in model.metadata.get(key, "").split(",")], model.path, (key,)).words()
 
 
 def _of_joints(model: Model, key: str, joints: Sequence[str]) -> list[float] | None:
@@ -112,7 +112,7 @@ def _numbers(model: Model, key: str, count: int | None = None, of: str = "") -> 
     """Numbers, one for each of so many where the key says so; None where the key is missing: an older mjlab."""
     if not (text := model.metadata.get(key, "").strip()):
         return None
-    return Node([_number(each) for each in text.split(",")], model.path, (key,)).numbers(count, of)
+    return PlacedValue([_number(each) for each in text.split(",")], model.path, (key,)).numbers(count, of)
 
 
 def _number(text: str) -> float | str:
@@ -129,7 +129,7 @@ def _ranges(model: Model, names: tuple[str, ...]) -> list[tuple[Any, Any] | None
         return None
     text = model.metadata[key]
     pairs = re.findall(r"\[([^\]]*)\]", text) if "[" in text else text.split(",")
-    ends = Node([[_number(end) for end in re.split(r"[;,]", pair)] for pair in pairs], model.path, (key,))
+    ends = PlacedValue([[_number(end) for end in re.split(r"[;,]", pair)] for pair in pairs], model.path, (key,))
     if len(pairs) != len(names):
         raise ends.wrong(f"{len(names)}, one for each of observation_names", found=f"{len(pairs)} ranges")
     return [clip_of(pair, 1) for pair in ends.elements()]

@@ -38,7 +38,7 @@ class Term:
 
 
 @dataclass(frozen=True)
-class Group:
+class TermGroup:
     """Terms that make one input of the network, and what is known of their history. clip: of a whole frame, before it is kept."""
 
     name: str
@@ -106,7 +106,7 @@ class Robot:
     draft: Draft
     sensors: Sensors
     measured: tuple[str, ...]
-    groups: Sequence[Group]
+    groups: Sequence[TermGroup]
     action: Action | None
     measured_name: str = "joints"
     action_width: int | None = None
@@ -127,7 +127,7 @@ _VELOCITY_AXES = ("lin_vel_x", "lin_vel_y", "ang_vel_z")
 Steps = list[tuple[str, dict[str, Any]]]
 
 
-def add_term(robot: Robot, term: Term, group: Group) -> str:
+def add_term(robot: Robot, term: Term, group: TermGroup) -> str:
     """The stages of a term; returns the name of its last vector."""
     steps: Steps = []
     if term.clip is not None:

@@ -10,9 +10,9 @@ from rigpact.reports.importing.stacks.robot import (
     TRACKING,
     Action,
     Gains,
-    Group,
     Robot,
     Term,
+    TermGroup,
     add_term,
     numbers_of_answer,
 )
@@ -53,7 +53,7 @@ def as_wide(terms: Sequence[Term], width: int | None, place: str) -> tuple[Term,
     return tuple(replace(term, width=left // term.history) if term is unknown[0] else term for term in terms)
 
 
-def _observation(robot: Robot, group: Group) -> None:
+def _observation(robot: Robot, group: TermGroup) -> None:
     """The terms one after the other, then their history or their concatenation."""
     draft, lengths = robot.draft, {term.history for term in group.terms}
     ends = [add_term(robot, term, group) for term in group.terms]
@@ -75,7 +75,7 @@ def _observation(robot: Robot, group: Group) -> None:
         draft.compute(group.name, "concatenate", parts)
 
 
-def _clipped_frame(robot: Robot, group: Group, ends: list[str]) -> list[str]:
+def _clipped_frame(robot: Robot, group: TermGroup, ends: list[str]) -> list[str]:
     """The vectors of a frame that is clipped as a whole; where its terms are kept apart, each is."""
     draft, is_kept = robot.draft, any(term.history > 1 for term in group.terms)
     ranges = {"lowest": group.clip[0], "highest": group.clip[1]} if group.clip else {}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.families.maps import STEPPINGS, given
 from rigpact.reports.diagnosing.relations.places import names_of
-from rigpact.reports.diagnosing.relations.relation import SIMPLE, Reading
+from rigpact.reports.diagnosing.relations.relation import SIMPLE, CandidateEdit
 from rigpact.reports.diagnosing.relations.round_numbers import is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
@@ -37,7 +37,7 @@ class _Clock:
     held: Turns
     differs: NDArray[np.bool_]
 
-    def edit(self, words: str, turns: Turns, fitted: int, pieces: int = 0) -> Iterator[Reading]:
+    def edit(self, words: str, turns: Turns, fitted: int, pieces: int = 0) -> Iterator[CandidateEdit]:
         """The reading of other turns, (T,), in words of the turn."""
         channels = np.sort([self.sine, self.cosine])
         angle = 2.0 * np.pi * turns
@@ -50,7 +50,7 @@ class _Clock:
         )
 
 
-def clock(target: Target) -> Iterator[Reading]:
+def clock(target: Target) -> Iterator[CandidateEdit]:
     """Every edit of every clock among the channels that differ."""
     for found in _clocks(target) if target.is_finite else ():
         yield from _ahead(found)
@@ -84,7 +84,7 @@ def _apart(one: Turns, other: Turns) -> Turns:
     return np.asarray((one - other + 0.5) % 1.0 - 0.5)
 
 
-def _ahead(clock: _Clock) -> Iterator[Reading]:
+def _ahead(clock: _Clock) -> Iterator[CandidateEdit]:
     apart = _apart(clock.held, clock.own)[clock.differs]
     low, high = apart.max() - _NEAR, apart.min() + _NEAR
     if low <= high:
@@ -93,7 +93,7 @@ def _ahead(clock: _Clock) -> Iterator[Reading]:
         yield from clock.edit(words, (clock.own + ahead) % 1.0, 1, is_odd(ahead))
 
 
-def _in_steps(clock: _Clock) -> Iterator[Reading]:
+def _in_steps(clock: _Clock) -> Iterator[CandidateEdit]:
     for count in range(2, _MOST_STEPS):
         if np.abs(clock.held * count - np.round(clock.held * count)).max() > count * _NEAR:
             continue
@@ -104,7 +104,7 @@ def _in_steps(clock: _Clock) -> Iterator[Reading]:
         return
 
 
-def _set_back(clock: _Clock) -> Iterator[Reading]:
+def _set_back(clock: _Clock) -> Iterator[CandidateEdit]:
     """0 while another vector is 0, and on from there."""
     ticks = Ticks.of_rows(clock.own[:, None], clock.target.subject.evidence.fps)
     held, own = clock.held[ticks.starts], clock.own[ticks.starts]

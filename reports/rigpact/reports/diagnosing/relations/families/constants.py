@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
 from rigpact.reports.diagnosing.relations.target import Target
 
@@ -21,7 +21,7 @@ FILL = {np.float32(0.0): "the number 0"} | {
 """Zeros, and what debug builds write into memory that nobody has set."""
 
 
-def one_number(target: Target) -> Iterator[Reading]:
+def one_number(target: Target) -> Iterator[CandidateEdit]:
     """Every value of a place that differs is one number: zero, or memory that nobody has set."""
     for place in target.places:
         values = np.unique(target.held[:, place.channels][target.failing[:, place.channels]])
@@ -38,7 +38,7 @@ def _where_it_differs(target: Target, channels: Channels, value: float, own: Flo
     return np.where(target.failing[:, channels], value, own[:, channels])
 
 
-def stuck(target: Target) -> Iterator[Reading]:
+def stuck(target: Target) -> Iterator[CandidateEdit]:
     """One number in all channels that differ, or a number of its own in each, in every frame that differs."""
     if not target.is_finite:
         return
@@ -63,7 +63,7 @@ def _always(values: FloatArray, own: FloatArray) -> FloatArray:
     return np.broadcast_to(values, (len(own), len(values)))
 
 
-def zeroed(target: Target) -> Iterator[Reading]:
+def zeroed(target: Target) -> Iterator[CandidateEdit]:
     """Zeros in the channels that differ, in every frame."""
     channels = target.channels
     if len(channels) and (np.abs(target.held[:, channels]) <= target.bound[:, channels]).all():

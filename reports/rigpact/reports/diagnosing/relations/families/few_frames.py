@@ -10,16 +10,23 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.lines import Lines
-from rigpact.reports.diagnosing.relations.relation import FRAMES_LISTED, GLITCH, Reading, Relation, frames_words, listed
+from rigpact.reports.diagnosing.relations.relation import (
+    FRAMES_LISTED,
+    GLITCH,
+    CandidateEdit,
+    Relation,
+    frames_words,
+    listed,
+)
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 
 _DRAWN = 2.0
 """What lost digits lead to is drawn, and so is its bound: a few values somewhat beyond it tell nothing."""
 
 
-def lines_in_few_frames(target: Target) -> Iterator[Reading]:
+def lines_in_few_frames(target: Target) -> Iterator[CandidateEdit]:
     """One factor, or one constant, for all channels of each frame that differs."""
     rows = np.flatnonzero(target.failing.any(axis=1))
     if not 1 <= len(rows) <= FRAMES_LISTED or not target.is_finite:
@@ -62,7 +69,7 @@ def _in_rows(
     return changed
 
 
-def glitch(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
+def glitch(subject: DivergentStage, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
     """That a few frames hold other numbers, and no other frame does; of what they hold nothing is said."""
     failing = subject.failing & is_open
     rows, channels = np.flatnonzero(failing.any(axis=1)), np.flatnonzero(failing.any(axis=0))

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.places import names_of
-from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
-from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject
+from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, DivergentStage
 from rigpact.reports.diagnosing.relations.target import STORED, told_by_digits
 
 _ROUNDS = 8
@@ -84,17 +84,17 @@ class _Table:
         return values
 
 
-def fitted_numbers(subject: Subject) -> Iterator[Reading]:
+def fitted_numbers(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Every array of the contract with other numbers in it: worked back, or changed where each number goes to many channels."""
     yield from _readings(subject, lambda fitted: fitted <= 1)
 
 
-def fitted_tables(subject: Subject) -> Iterator[Reading]:
+def fitted_tables(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """The same with a number of its own in each entry that differs."""
     yield from _readings(subject, lambda fitted: fitted > 1)
 
 
-def _readings(subject: Subject, wanted: Callable[[int], bool]) -> Iterator[Reading]:
+def _readings(subject: DivergentStage, wanted: Callable[[int], bool]) -> Iterator[CandidateEdit]:
     """wanted: by how many numbers are fitted."""
     if subject.stage.is_answer:
         return
@@ -112,7 +112,9 @@ def _readings(subject: Subject, wanted: Callable[[int], bool]) -> Iterator[Readi
                 yield from _first_of(subject, array, [(word, change(array.values), 0)])
 
 
-def _first_of(subject: Subject, array: Array, namings: Iterable[tuple[str, FloatArray, int]]) -> Iterator[Reading]:
+def _first_of(
+    subject: DivergentStage, array: Array, namings: Iterable[tuple[str, FloatArray, int]]
+) -> Iterator[CandidateEdit]:
     """The reading of the first naming that is near what was recorded."""
     for words, values, fitted in namings:
         contract = None if np.array_equal(values, array.values) else array.replaced(values)
@@ -123,12 +125,14 @@ def _first_of(subject: Subject, array: Array, namings: Iterable[tuple[str, Float
                 return
 
 
-def _nothing(_known: Subject) -> Mapping[str, FloatArray]:
+def _nothing(_known: DivergentStage) -> Mapping[str, FloatArray]:
     """The change that leaves every input as it is."""
     return {}
 
 
-def _rows(subject: Subject, array: Array, values: FloatArray, few: Sequence[int] | None = None) -> FloatArray | None:
+def _rows(
+    subject: DivergentStage, array: Array, values: FloatArray, few: Sequence[int] | None = None
+) -> FloatArray | None:
     contract = array.replaced(values)
     return None if contract is None else subject.rows_under(contract, few)
 
@@ -137,7 +141,7 @@ def _moves(values: FloatArray) -> FloatArray:
     return np.asarray(_MOVE * np.where(values == 0.0, max(float(np.abs(values).max()), 1.0), values))
 
 
-def _entries(subject: Subject, array: Array) -> NDArray[np.intp] | None:
+def _entries(subject: DivergentStage, array: Array) -> NDArray[np.intp] | None:
     """For each channel of the stage the entry that it comes from, below 0 for none or several; None if none that differs does."""
     few = subject.few_rows(FEW)
     base, moves = _rows(subject, array, array.values, few), _moves(array.values)
@@ -149,7 +153,7 @@ def _entries(subject: Subject, array: Array) -> NDArray[np.intp] | None:
     return found if found is not None and (found[subject.failing.any(axis=0)] >= 0).any() else None
 
 
-def _table(subject: Subject, array: Array, entries: NDArray[np.intp]) -> _Table | None:
+def _table(subject: DivergentStage, array: Array, entries: NDArray[np.intp]) -> _Table | None:
     """Newton's method for each entry, on all values that come from it; then what almost all of them leave open."""
     channels = np.flatnonzero(entries >= 0)
     of, count = entries[channels], len(array.values)
@@ -177,7 +181,7 @@ def _table(subject: Subject, array: Array, entries: NDArray[np.intp]) -> _Table 
 
 
 def _newton(
-    subject: Subject, array: Array, of: NDArray[np.intp], channels: Channels, touched: NDArray[np.bool_]
+    subject: DivergentStage, array: Array, of: NDArray[np.intp], channels: Channels, touched: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """The numbers (N,) that bring the channels nearest to what was recorded, what is left of them and the slopes, (T, C).
 
@@ -223,7 +227,7 @@ def _best_steps(of: NDArray[np.intp], left: FloatArray, slope: FloatArray, bound
     return np.divide(top, below, out=np.zeros(count), where=below > 0.0)
 
 
-def _namings(subject: Subject, table: _Table, arrays: Sequence[Array]) -> Iterator[tuple[str, FloatArray, int]]:
+def _namings(subject: DivergentStage, table: _Table, arrays: Sequence[Array]) -> Iterator[tuple[str, FloatArray, int]]:
     """What stands in a table, in words, all its numbers, and how many of them were fitted; rules without a number first."""
     declared, differs = table.array.values, table.differs
     where = "" if differs.all() else f" at {_entry_names(subject, table, np.flatnonzero(differs))}"
@@ -237,7 +241,7 @@ def _namings(subject: Subject, table: _Table, arrays: Sequence[Array]) -> Iterat
     yield _as_numbers(subject, table, where)
 
 
-def _as_numbers(subject: Subject, table: _Table, where: str) -> tuple[str, FloatArray, int]:
+def _as_numbers(subject: DivergentStage, table: _Table, where: str) -> tuple[str, FloatArray, int]:
     """The numbers that stand in a table: one for all, or each beside the declared one."""
     declared, differs, values = table.array.values, table.differs, table.roundest
     low, high = table.low[differs].max(), table.high[differs].min()
@@ -307,7 +311,7 @@ def _exchanged(table: _Table) -> Iterator[tuple[str, FloatArray]]:
         yield "exchanged" if len(places) == 2 else f"in another order, {shown},", other
 
 
-def _entry_names(subject: Subject, table: _Table, places: Sequence[int] | NDArray[np.intp]) -> str:
+def _entry_names(subject: DivergentStage, table: _Table, places: Sequence[int] | NDArray[np.intp]) -> str:
     """Entries of a table by the fields of the stage or of an input that is as wide, else by number."""
     layouts = [subject.contract.fields(subject.stage.name), *(subject.contract.fields(name) for name in subject.inputs)]
     layout = next((each for each in layouts if each.width == len(table.array.values)), None)

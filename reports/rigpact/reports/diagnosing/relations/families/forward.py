@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
-from rigpact.reports.diagnosing.relations.relation import Place, Reading
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
-from rigpact.reports.diagnosing.relations.subject import FEW, Subject
+from rigpact.reports.diagnosing.relations.subject import FEW, DivergentStage
 from rigpact.reports.diagnosing.relations.target import STORED
 
 _STEP = 2.0**-10
@@ -94,7 +94,7 @@ _EDITS = (
 )  # fmt: skip
 
 
-def fitted_forward(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
+def fitted_forward(subject: DivergentStage, names: Sequence[str]) -> Iterator[CandidateEdit]:
     """Every edit of every vector before the stage, with its number."""
     for name in names:
         rows = subject.before[name].astype(np.float64)
@@ -107,10 +107,10 @@ def fitted_forward(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
             words = f"computed from {edit.words.format(number=f'{number:.6g}', name=name)}"
             found = subject.recomputed("input", words, partial(_changed, name, edit, number), fitted=1)
             if found is not None:
-                yield replace(found, source=Place(name, np.arange(rows.shape[1])), pieces=is_odd(number))
+                yield replace(found, source=ChannelSet(name, np.arange(rows.shape[1])), pieces=is_odd(number))
 
 
-def fitted_constants(subject: Subject) -> Iterator[Reading]:
+def fitted_constants(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Every array of the contract with one other number in it, or with one number for all."""
     few = subject.few_rows(FEW)
     base = subject.rows_under(subject.contract, few)
@@ -123,7 +123,9 @@ def fitted_constants(subject: Subject) -> Iterator[Reading]:
             yield from _with_one_number(subject, array, entries, where)
 
 
-def _with_one_number(subject: Subject, array: Array, entries: NDArray[np.intp], where: str) -> Iterator[Reading]:
+def _with_one_number(
+    subject: DivergentStage, array: Array, entries: NDArray[np.intp], where: str
+) -> Iterator[CandidateEdit]:
     def under(number: float) -> Contract | None:
         return array.replaced(np.where(np.isin(np.arange(len(array.values)), entries), number, array.values))
 
@@ -148,11 +150,11 @@ def _entries(values: FloatArray) -> Iterator[tuple[NDArray[np.intp], str]]:
         yield from ((np.array([place]), f" for {values[place]:.6g} at [{place}]") for place in every)
 
 
-def _changed(name: str, edit: _Edit, number: float, known: Subject) -> Mapping[str, FloatArray]:
+def _changed(name: str, edit: _Edit, number: float, known: DivergentStage) -> Mapping[str, FloatArray]:
     return {name: edit.rule(known.before[name].astype(np.float64), number)}
 
 
-def _fitted(subject: Subject, name: str, rows: FloatArray, edit: _Edit) -> float | None:
+def _fitted(subject: DivergentStage, name: str, rows: FloatArray, edit: _Edit) -> float | None:
     """The roundest number of an edit that brings the stage near to what was recorded; None where none does."""
     begun = _beginning(subject)
     for start in edit.starts(rows):
@@ -164,13 +166,15 @@ def _fitted(subject: Subject, name: str, rows: FloatArray, edit: _Edit) -> float
     return None
 
 
-def _beginning(subject: Subject) -> list[int]:
+def _beginning(subject: DivergentStage) -> list[int]:
     """The frames that a number is fitted to: all up to some after the first that differs, as a filter remembers every one."""
     first = int(np.argmax(subject.failing.any(axis=1)))
     return list(range(min(len(subject.failing), first + _FRAMES)))
 
 
-def _gauss_newton(subject: Subject, rows_of: Callable[[float], FloatArray | None], number: float) -> float | None:
+def _gauss_newton(
+    subject: DivergentStage, rows_of: Callable[[float], FloatArray | None], number: float
+) -> float | None:
     """rows_of: a number to the rows of the stage in `_beginning`, (T, W)."""
     begun = _beginning(subject)
     recorded, failing = subject.recorded[begun], subject.failing[begun]
@@ -208,7 +212,7 @@ def _size(values: FloatArray) -> float:
     return float(np.median(np.abs(np.nan_to_num(values, nan=np.inf))))
 
 
-def _roundest(subject: Subject, number: float, error: FloatArray, slope: FloatArray) -> float | None:
+def _roundest(subject: DivergentStage, number: float, error: FloatArray, slope: FloatArray) -> float | None:
     """The number that almost every value that tells leaves open; None where they leave none: it is not there yet."""
     begun = _beginning(subject)
     bound = (subject.bound + STORED * np.abs(subject.recorded))[begun][subject.failing[begun]]

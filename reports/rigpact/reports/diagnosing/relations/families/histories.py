@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.target import ages_of
 
 _PUSHED = range(2, 9)
@@ -23,7 +23,7 @@ _NEVER = -1
 _RING = "a ring buffer of {} entries "
 
 
-def histories(subject: Subject) -> Iterator[Reading]:
+def histories(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """A history that holds numbers of other frames than it should, by one rule for all of its entries."""
     reach = subject.stage.reach_of(subject.contract)[0]
     if not 1 <= reach < len(subject.evidence.frame) or subject.contract.system.windowed:
@@ -35,10 +35,10 @@ def histories(subject: Subject) -> Iterator[Reading]:
     for kind, words, back in _rules(ages, subject.evidence.frame[:, None]):
         rows = np.arange(len(back))[:, None] - np.maximum(back, 0)
         taken = np.take_along_axis(sources, np.maximum(rows, 0), axis=0)
-        yield Reading(kind, words, _with_unwritten(taken, subject.recorded, back == _NEVER), bound)
+        yield CandidateEdit(kind, words, _with_unwritten(taken, subject.recorded, back == _NEVER), bound)
 
 
-def restarted(subject: Subject) -> Iterator[Reading]:
+def restarted(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """A stage that remembers frames before, as if the run began again in the first frame that differs, or in the one before."""
     failing = int(np.flatnonzero(subject.failing.any(axis=1))[0])
     remembers = subject.stage.reach_of(subject.contract)[0] > 0 and not subject.contract.system.windowed
@@ -52,7 +52,7 @@ def restarted(subject: Subject) -> Iterator[Reading]:
                 rows = np.vstack([subject.replayed[:first], found])
                 bound = np.broadcast_to(np.nanmax(subject.bound, axis=0), rows.shape)
                 words = f"computed as if the run began again at frame {subject.evidence.frame[first]}"
-                yield Reading("restarted", words, rows, bound, pieces=1)
+                yield CandidateEdit("restarted", words, rows, bound, pieces=1)
 
 
 def _with_unwritten(taken: FloatArray, recorded: FloatArray, never: NDArray[np.bool_]) -> FloatArray:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reports.diagnosing.relations.relation import SIMPLE, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import SIMPLE, CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
@@ -63,7 +63,7 @@ def _with_another(name: str) -> Iterator[tuple[Term, ...]]:
     yield ((WAS, 1), (OWN, 0), (name, 0))
 
 
-def in_time(target: Target) -> Iterator[Reading]:
+def in_time(target: Target) -> Iterator[CandidateEdit]:
     """Every sum over ticks, and a limit of the rate, of all channels, or of those that differ."""
     subject = target.subject
     is_unbroken = bool((np.diff(subject.evidence.frame) == 1).all())
@@ -82,7 +82,7 @@ class _Series:
     """A target at a place and at its ticks, (N, C) each: what should be there, what was, how far that may be off."""
 
     target: Target
-    place: Place
+    place: ChannelSet
     ticks: Ticks
 
     @cached_property
@@ -144,7 +144,7 @@ class _Series:
         )
         return _later(rows, ticks)
 
-    def edit(self, words: str, rows_of: Recurrence, fitted: int, pieces: int = 0) -> Iterator[Reading]:
+    def edit(self, words: str, rows_of: Recurrence, fitted: int, pieces: int = 0) -> Iterator[CandidateEdit]:
         """The reading of rows that a recurrence makes of what should be there, (N, C) to rows and their roundings."""
         target, channels = self.target, self.place.channels
         rule = partial(_in_rows, self, rows_of)
@@ -243,7 +243,7 @@ def _tick(series: _Series) -> str:
     return "frame" if series.ticks.step == 1 else f"tick of {series.ticks.step} frames"
 
 
-def _rate_limited(series: _Series) -> Iterator[Reading]:
+def _rate_limited(series: _Series) -> Iterator[CandidateEdit]:
     """Moved by at most so much a tick, from what stood there a tick before."""
     before = series.values((WAS, 1))
     step = series.held - before
@@ -260,7 +260,7 @@ def _rate_limited(series: _Series) -> Iterator[Reading]:
         yield from series.edit(said, _Limited(most, start), 1 + fitted, is_odd(most))
 
 
-def _sums(series: _Series) -> Iterator[Reading]:
+def _sums(series: _Series) -> Iterator[CandidateEdit]:
     sets = [*_OF_ITSELF, *(each for name in series.others for each in _with_another(name))]
     sets += [((one, 0), (other, 0)) for one, other in combinations(series.others, 2)]
     terms = list(dict.fromkeys(term for each in sets for term in each if series.may_be(term)))
@@ -297,7 +297,7 @@ def _sums(series: _Series) -> Iterator[Reading]:
 
 def _sum(
     series: _Series, chosen: tuple[Term, ...], matrix: FloatArray, sizes: FloatArray, goal: FloatArray, *, has_own: bool
-) -> Iterator[Reading]:
+) -> Iterator[CandidateEdit]:
     """The readings of a sum whose coefficients were found, as round as they may be, from every start."""
     found, _, rank, _ = np.linalg.lstsq(matrix, goal, rcond=None)
     if rank < len(chosen):

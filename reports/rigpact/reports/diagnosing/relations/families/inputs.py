@@ -14,10 +14,10 @@ from rigpact.contract.systems.layout import FieldKind
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.families.maps import ROUNDINGS
 from rigpact.reports.diagnosing.relations.places import Group, groups_of
-from rigpact.reports.diagnosing.relations.relation import Reading
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of
-from rigpact.reports.diagnosing.relations.subject import Change, Subject
+from rigpact.reports.diagnosing.relations.subject import Change, DivergentStage
 
 _FARTHEST = 12
 """Channels by which a slice may be read too early or too late; beyond, only whole bones and fields."""
@@ -26,7 +26,7 @@ _MOST_SLICES = 32
 """A vector of more slices is one of bones: which bone's numbers stand there is found at once, in `parts`."""
 
 
-def inputs(subject: Subject, names: Sequence[str], worked_back: Collection[str] = ()) -> Iterator[Reading]:
+def inputs(subject: DivergentStage, names: Sequence[str], worked_back: Collection[str] = ()) -> Iterator[CandidateEdit]:
     """Every reading of some vectors that a stage is computed from, one at a time, and all together where bits are lost.
 
     worked_back: inputs whose numbers are known by themselves; what happens to single numbers is looked for there. A slice of one
@@ -52,7 +52,7 @@ def inputs(subject: Subject, names: Sequence[str], worked_back: Collection[str] 
             yield from _with_constants(subject, name, group)
 
 
-def _try(subject: Subject, words: str, change: Change) -> Iterator[Reading]:
+def _try(subject: DivergentStage, words: str, change: Change) -> Iterator[CandidateEdit]:
     found = subject.recomputed("input", f"computed from {words}", change)
     if found is not None:
         yield found
@@ -63,25 +63,25 @@ def _of(name: str, changed: Callable[[FloatArray], FloatArray]) -> Change:
     return lambda known: {name: changed(known.before[name])}
 
 
-def _rounded(subject: Subject) -> Iterator[Reading]:
+def _rounded(subject: DivergentStage) -> Iterator[CandidateEdit]:
     for name, rounded in ROUNDINGS.items():
         yield from _try(subject, f"inputs that were rounded to {name}", partial(_all_rounded, rounded))
         for stage in subject.before if len(subject.before) > 1 else ():
             yield from _try(subject, f"a {stage} that was rounded to {name}", _of(stage, rounded))
 
 
-def _all_rounded(rounded: Callable[[FloatArray], FloatArray], known: Subject) -> Mapping[str, FloatArray]:
+def _all_rounded(rounded: Callable[[FloatArray], FloatArray], known: DivergentStage) -> Mapping[str, FloatArray]:
     return {stage: rounded(rows) for stage, rows in known.before.items()}
 
 
-def _late(subject: Subject, name: str) -> Iterator[Reading]:
+def _late(subject: DivergentStage, name: str) -> Iterator[CandidateEdit]:
     for lag in filter(partial(subject.may_be_read, name), (-1, 1, -2, 2)):
         yield from _try(subject, f"the {name} of frame t{lag:+d}", partial(_of_frame, name, lag))
     first = int(subject.evidence.frame[0])
     yield from _try(subject, f"the {name} of frame {first}, in every frame", _of(name, _first_row))
 
 
-def _of_frame(name: str, lag: int, known: Subject) -> Mapping[str, FloatArray]:
+def _of_frame(name: str, lag: int, known: DivergentStage) -> Mapping[str, FloatArray]:
     return {name: known.shifted(known.before[name], lag)}
 
 
@@ -89,7 +89,7 @@ def _first_row(rows: FloatArray) -> FloatArray:
     return np.broadcast_to(rows[:1], rows.shape)
 
 
-def _offset(subject: Subject, name: str) -> Iterator[Reading]:
+def _offset(subject: DivergentStage, name: str) -> Iterator[CandidateEdit]:
     groups = groups_of(subject.contract.fields(name))
     steps = set(range(1, _FARTHEST + 1)) | {each.part for each in groups} | {each.start for each in groups}
     for step in sorted(steps - {0}):
@@ -100,7 +100,7 @@ def _offset(subject: Subject, name: str) -> Iterator[Reading]:
             yield from _try(subject, words, _of(name, partial(np.roll, shift=-offset, axis=1)))
 
 
-def _functions(subject: Subject, name: str) -> Iterator[Reading]:
+def _functions(subject: DivergentStage, name: str) -> Iterator[CandidateEdit]:
     """What is done to every number of an input, without a number that is fitted."""
     changes: Mapping[str, Callable[[FloatArray], FloatArray]] = {
         **{
@@ -124,14 +124,14 @@ def _frame_before(rows: FloatArray) -> FloatArray:
     return np.vstack((rows[:1], rows[:-1]))
 
 
-def _twice(subject: Subject, name: str) -> Iterator[Reading]:
+def _twice(subject: DivergentStage, name: str) -> Iterator[CandidateEdit]:
     """The stage's own answer in the place of an input as wide."""
     if subject.before[name].shape == subject.replayed.shape:
         words = f"its own answer in place of {name}: it is done twice"
         yield from _try(subject, words, lambda known: {name: known.replayed})
 
 
-def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
+def _elsewhere(subject: DivergentStage, name: str, group: Group) -> Iterator[CandidateEdit]:
     """A slice of the input taken from another slice of the same size and kind, of the input itself or of another stage."""
     size = group.stop - group.start
     for other in dict.fromkeys((name, *subject.before, *subject.others)):
@@ -149,7 +149,9 @@ def _elsewhere(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
                 yield from _try(subject, what, partial(_put, name, group, other, source, lag))
 
 
-def _put(name: str, group: Group, other: str, source: Group, lag: int, known: Subject) -> Mapping[str, FloatArray]:
+def _put(
+    name: str, group: Group, other: str, source: Group, lag: int, known: DivergentStage
+) -> Mapping[str, FloatArray]:
     """Another slice in the place of one; where its frame was not recorded, the slice itself."""
     values = {**known.before, **known.others}[other]
     changed = known.before[name].astype(np.float64)
@@ -158,7 +160,7 @@ def _put(name: str, group: Group, other: str, source: Group, lag: int, known: Su
     return {name: changed}
 
 
-def _reordered(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
+def _reordered(subject: DivergentStage, name: str, group: Group) -> Iterator[CandidateEdit]:
     """The components of every vector or quaternion in another order, or some with the other sign."""
     names = _COMPONENTS.get((group.kind, group.part)) or _COMPONENTS.get(group.part)
     if names is None or (group.stop - group.start) % group.part:
@@ -185,7 +187,7 @@ _COMPONENTS: Mapping[Any, str] = {
 """What the numbers of a vector or of a quaternion are called."""
 
 
-def _inverted(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
+def _inverted(subject: DivergentStage, name: str, group: Group) -> Iterator[CandidateEdit]:
     codec = codec_of(group, subject.contract)
     if codec is not None:
         words = f"the inverse (transposed) rotations of {name}[{group.name}]"
@@ -198,7 +200,7 @@ def _with_inverses(group: Group, codec: Codec, rows: FloatArray) -> FloatArray:
     return changed
 
 
-def _with_constants(subject: Subject, name: str, group: Group) -> Iterator[Reading]:
+def _with_constants(subject: DivergentStage, name: str, group: Group) -> Iterator[CandidateEdit]:
     """1 more or less in one or two components of every rotation: an identity that is forgotten, or stands in other columns."""
     codec = codec_of(group, subject.contract)
     if codec is None:

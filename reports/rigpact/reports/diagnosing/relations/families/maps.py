@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
-from rigpact.reports.diagnosing.relations.relation import CLAMPED, Place, Reading, listed
+from rigpact.reports.diagnosing.relations.relation import CLAMPED, CandidateEdit, ChannelSet, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
@@ -63,24 +63,24 @@ FUNCTIONS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 """Functions of one number without a free one."""
 
 
-def mapped(target: Target) -> Iterator[Reading]:
+def mapped(target: Target) -> Iterator[CandidateEdit]:
     """Every map of a number, at every place that differs."""
     for place in target.places if target.is_finite else ():
         for find in (_rounded, _stepped, _banded, _limited, _functions, _squashed, _blended):
             yield from find(target, place)
 
 
-def _of(target: Target, place: Place) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
+def _of(target: Target, place: ChannelSet) -> tuple[FloatArray, FloatArray, FloatArray, NDArray[np.bool_]]:
     """What should be there, what was, how far rounding and storing move it, and where they differ, at a place."""
     own, held, bound = (rows[:, place.channels] for rows in (target.own, target.held, target.bound))
     return own, held, bound + STORED * np.abs(held), target.failing[:, place.channels]
 
 
-def _on(place: Place, function: Callable[[FloatArray], FloatArray], own: FloatArray) -> FloatArray:
+def _on(place: ChannelSet, function: Callable[[FloatArray], FloatArray], own: FloatArray) -> FloatArray:
     return function(own[:, place.channels])
 
 
-def _rounded(target: Target, place: Place) -> Iterator[Reading]:
+def _rounded(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     """Rounded to float16 or bfloat16; a value within its bound of the middle of two steps may be on either."""
     if target.subject.evidence.precision is not None:  # numbers that were written coarsely do not show who rounded them
         return
@@ -93,7 +93,7 @@ def _rounded(target: Target, place: Place) -> Iterator[Reading]:
         yield from target.edit("rounded", words, place.channels, rule)
 
 
-def _nearest_step(target: Target, place: Place, stepped: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _nearest_step(target: Target, place: ChannelSet, stepped: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """What should be there in steps; of two that its rounding leaves open, the one that was there."""
     own, held, bound, _ = _of(target, place)
     bound = np.nan_to_num(bound, posinf=0.0)
@@ -102,7 +102,7 @@ def _nearest_step(target: Target, place: Place, stepped: Callable[[FloatArray], 
     return np.asarray(np.take_along_axis(steps, nearest[None], axis=0)[0])
 
 
-def _stepped(target: Target, place: Place) -> Iterator[Reading]:
+def _stepped(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     """In steps of one size: cut, as by an int, or rounded."""
     own, held, bound, failing = _of(target, place)
     known = failing & np.isfinite(bound)
@@ -153,7 +153,7 @@ def given(rows: FloatArray, _own: FloatArray) -> FloatArray:
     return rows
 
 
-def _limited(target: Target, place: Place) -> Iterator[Reading]:
+def _limited(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     """Held between two limits, the same for every channel, or above or below one; a limit beyond all values is a constant."""
     own, held, bound, failing = _of(target, place)
     low = _limit(held, bound, failing & (held > own))
@@ -172,7 +172,7 @@ def _limited(target: Target, place: Place) -> Iterator[Reading]:
     yield from target.edit(CLAMPED, words, place.channels, rule, fitted=len(known), pieces=pieces)
 
 
-def _clipped(place: Place, low: float | FloatArray, high: float | FloatArray, own: FloatArray) -> FloatArray:
+def _clipped(place: ChannelSet, low: float | FloatArray, high: float | FloatArray, own: FloatArray) -> FloatArray:
     return np.asarray(np.clip(own[:, place.channels], low, high))
 
 
@@ -184,13 +184,13 @@ def _limit(held: FloatArray, bound: FloatArray, stands: NDArray[np.bool_]) -> fl
     return roundest(float(low), float(high)) if low <= high else None
 
 
-def limited_each(target: Target) -> Iterator[Reading]:
+def limited_each(target: Target) -> Iterator[CandidateEdit]:
     """Held between limits of its own in each channel, at every place that differs."""
     for place in target.places if target.is_finite else ():
         yield from _limited_each(target, place)
 
 
-def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
+def _limited_each(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     own, held, bound, failing = _of(target, place)
     limits = np.stack((np.full(own.shape[1], -np.inf), np.full(own.shape[1], np.inf)))
     for channel in np.flatnonzero(failing.any(axis=0)):
@@ -210,7 +210,7 @@ def _limited_each(target: Target, place: Place) -> Iterator[Reading]:
     yield from target.edit(CLAMPED, f"{target.prefix}{words}", place.channels, rule, fitted=fitted, is_rule=False)
 
 
-def _banded(target: Target, place: Place) -> Iterator[Reading]:
+def _banded(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     """Zero where it is small, or where it is large."""
     own, held, bound, failing = _of(target, place)
     zero = failing & (np.abs(held) <= bound)
@@ -229,24 +229,24 @@ def _banded(target: Target, place: Place) -> Iterator[Reading]:
         yield from target.edit("deadband", words, place.channels, rule, fitted=1)
 
 
-def _without_small(place: Place, band: float, own: FloatArray) -> FloatArray:
+def _without_small(place: ChannelSet, band: float, own: FloatArray) -> FloatArray:
     values = own[:, place.channels]
     return np.where(np.abs(values) < band, 0.0, values)
 
 
-def _without_large(place: Place, band: float, own: FloatArray) -> FloatArray:
+def _without_large(place: ChannelSet, band: float, own: FloatArray) -> FloatArray:
     values = own[:, place.channels]
     return np.where(np.abs(values) > band, 0.0, values)
 
 
-def _functions(target: Target, place: Place) -> Iterator[Reading]:
+def _functions(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     for words, function in FUNCTIONS.items():
         if _is_known(function, target, place):
             said, rule = words.format(it=target.it), partial(_on, place, function)
             yield from target.edit("function", said, place.channels, rule, steepness=_steep(function, target, place))
 
 
-def _is_known(function: Callable[[FloatArray], FloatArray], target: Target, place: Place) -> bool:
+def _is_known(function: Callable[[FloatArray], FloatArray], target: Target, place: ChannelSet) -> bool:
     """Whether almost every value that differs has a finite one."""
     own, failing = target.own[:, place.channels], target.failing[:, place.channels]
     with np.errstate(all="ignore"):
@@ -254,7 +254,7 @@ def _is_known(function: Callable[[FloatArray], FloatArray], target: Target, plac
     return bool(np.count_nonzero(known & failing) >= NEARLY * np.count_nonzero(failing))
 
 
-def _steep(function: Callable[[FloatArray], FloatArray], target: Target, place: Place) -> FloatArray:
+def _steep(function: Callable[[FloatArray], FloatArray], target: Target, place: ChannelSet) -> FloatArray:
     """How much a function enlarges a small error, where it is."""
     own, bound = target.own[:, place.channels], np.maximum(target.bound[:, place.channels], _SMALLEST)
     with np.errstate(all="ignore"):
@@ -262,7 +262,7 @@ def _steep(function: Callable[[FloatArray], FloatArray], target: Target, place: 
     return np.nan_to_num(step / bound, nan=1.0, posinf=np.inf)
 
 
-def _squashed(target: Target, place: Place) -> Iterator[Reading]:
+def _squashed(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     """tanh by a scale of the contract, where the numbers were squashed once more, or not at all."""
     if not place.is_whole:
         return
@@ -287,7 +287,7 @@ def _atanh_of(scale: FloatArray, rows: FloatArray) -> FloatArray:
     return np.asarray(np.arctanh(rows) * scale)
 
 
-def _blended(target: Target, place: Place) -> Iterator[Reading]:
+def _blended(target: Target, place: ChannelSet) -> Iterator[CandidateEdit]:
     """A share of the way to another vector: its own of the frame before, its first row, a vector as wide."""
     own, held, bound, failing = _of(target, place)
     for words, towards, extra in _blends(target, place):
@@ -308,12 +308,12 @@ def _blended(target: Target, place: Place) -> Iterator[Reading]:
         )
 
 
-def _between(place: Place, towards: FloatArray, part: float, own: FloatArray) -> FloatArray:
+def _between(place: ChannelSet, towards: FloatArray, part: float, own: FloatArray) -> FloatArray:
     values = own[:, place.channels]
     return np.where(np.isfinite(towards), values + part * (towards - values), values)
 
 
-def _blends(target: Target, place: Place) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+def _blends(target: Target, place: ChannelSet) -> Iterator[tuple[str, FloatArray, FloatArray]]:
     subject, (own, held, _, _) = target.subject, _of(target, place)
     lost = subject.lost_in_writing(held)
     earlier = subject.shifted(target.own, -1)[:, place.channels]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
@@ -25,7 +25,7 @@ _EVEN = 2.3
 """The kurtosis of numbers that are drawn evenly is 1.8, that of normal ones 3."""
 
 
-def noise(subject: Subject, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
+def noise(subject: DivergentStage, is_open: NDArray[np.bool_]) -> Iterator[Relation]:
     """That almost every number of the channels that differ is off by a number that depends on nothing known."""
     channels = np.flatnonzero(is_open)
     starts = Ticks.of_rows(subject.replayed, subject.evidence.fps).starts

@@ -14,23 +14,23 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.lines import Lines
 from rigpact.reports.diagnosing.relations.places import names_of
-from rigpact.reports.diagnosing.relations.relation import Channels, Reading, listed
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
-Say = Callable[[Target, Channels, FloatArray], Iterator[Reading]]
+Say = Callable[[Target, Channels, FloatArray], Iterator[CandidateEdit]]
 """A target, channels and a number for each -> the reading of these factors, or of these constants."""
 
 
-def on_one_line(target: Target) -> Iterator[Reading]:
+def on_one_line(target: Target) -> Iterator[CandidateEdit]:
     """A factor that mistakes have, at every place that differs."""
     for place in target.places:
         for words, factor in factors_of(target.subject.evidence.fps).items():
             yield from _times(target, words, place.channels, factor)
 
 
-def on_fitted_line(target: Target) -> Iterator[Reading]:
+def on_fitted_line(target: Target) -> Iterator[CandidateEdit]:
     """One factor, or one constant, for every channel that differs."""
     lines = Lines.of(target.own, target.held, target.bound, target.failing)
     if lines is None or len(lines.channels) < NEARLY * len(target.channels):
@@ -41,7 +41,7 @@ def on_fitted_line(target: Target) -> Iterator[Reading]:
             yield from say(target, lines.channels, np.full(len(low), number))
 
 
-def _line_of_all(target: Target, channels: Channels, factor: float, summand: float) -> Iterator[Reading]:
+def _line_of_all(target: Target, channels: Channels, factor: float, summand: float) -> Iterator[CandidateEdit]:
     yield from target.edit(
         "scaled",
         f"{factor:.6g} times {target.it}, {_more(summand)}",
@@ -58,7 +58,7 @@ def _more(summand: float) -> str:
     return f"{abs(summand):.6g} {'more' if summand > 0 else 'less'}"
 
 
-def on_lines(target: Target) -> Iterator[Reading]:
+def on_lines(target: Target) -> Iterator[CandidateEdit]:
     """A factor and a constant for all channels that differ, else of its own for each; in every frame, as few numbers as fit."""
     lines = _in_every_frame(target)
     if lines is None:
@@ -77,7 +77,7 @@ def on_lines(target: Target) -> Iterator[Reading]:
         yield from _both(target, lines.channels[fits], factor[fits], summand[fits], lines.slack[fits])
 
 
-def on_some_lines(target: Target) -> Iterator[Reading]:
+def on_some_lines(target: Target) -> Iterator[CandidateEdit]:
     """One factor, or one constant, for some of the channels that differ, in every frame; that which is known best first."""
     lines = _in_every_frame(target)
     if lines is None:
@@ -95,7 +95,7 @@ def on_some_lines(target: Target) -> Iterator[Reading]:
             left &= ~together
 
 
-def of_other_vectors(target: Target) -> Iterator[Reading]:
+def of_other_vectors(target: Target) -> Iterator[CandidateEdit]:
     """Another vector as wide that moves, times one number or a table of the contract, or with one added."""
     subject = target.subject
     for name, rows in () if target.name else {**subject.inputs, **subject.others}.items():
@@ -129,7 +129,7 @@ def _intervals(lines: Lines) -> tuple[tuple[tuple[FloatArray, FloatArray], Say],
     return (lines.factors(), _factors), (lines.summands(), _summands)
 
 
-def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
+def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator[CandidateEdit]:
     if np.ptp(values) == 0.0:
         yield from _times(target, f"{values[0]:.6g}", channels, float(values[0]), 1)
         return
@@ -145,7 +145,7 @@ def _factors(target: Target, channels: Channels, values: FloatArray) -> Iterator
     )
 
 
-def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Iterator[Reading]:
+def _times(target: Target, words: str, channels: Channels, factor: float, fitted: int = 0) -> Iterator[CandidateEdit]:
     rule = partial(_line, channels, factor, 0.0)
     yield from target.edit(
         "scaled",
@@ -158,7 +158,7 @@ def _times(target: Target, words: str, channels: Channels, factor: float, fitted
     )
 
 
-def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterator[Reading]:
+def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterator[CandidateEdit]:
     rule, extra = partial(_line, channels, 1.0, values), np.abs(values) * STORED
     if np.ptp(values) == 0.0:
         words = f"{_more(values[0])} than {target.name or 'it should be'}"
@@ -171,7 +171,7 @@ def _summands(target: Target, channels: Channels, values: FloatArray) -> Iterato
 
 def _both(
     target: Target, channels: Channels, factor: FloatArray, summand: FloatArray, slack: FloatArray
-) -> Iterator[Reading]:
+) -> Iterator[CandidateEdit]:
     shown = [
         f"{a:.4g}·x{c:+.4g} at {names_of(target.layout, [channel])}"
         for channel, a, c in zip(channels, factor, summand, strict=True)

@@ -12,11 +12,11 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
-from rigpact.reports.diagnosing.relations.relation import Reading
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 
-def orders(subject: Subject) -> Iterator[Reading]:
+def orders(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Every pair of stages on the way, each of one input as wide as itself, the other way round; and either alone, recorded."""
     graph, own, recorded = subject.contract.system.graph, subject.stage, subject.evidence.recorded
     for second in (own, *(graph[name] for name in subject.before if name not in recorded)):
@@ -42,7 +42,7 @@ def _is_one(stage: Stage) -> bool:
     return len(stage.needs) == 1 and not stage.may_use and stage.compute is not None and not stage.is_answer
 
 
-def _one_before(subject: Subject, stage: Stage) -> Stage | None:
+def _one_before(subject: DivergentStage, stage: Stage) -> Stage | None:
     """The stage that another is computed from, if both have one input and one width."""
     if not _is_one(stage):
         return None
@@ -53,28 +53,28 @@ def _one_before(subject: Subject, stage: Stage) -> Stage | None:
     return first if len(widths) == 1 else None
 
 
-def _exchanged(first: Stage, second: Stage, known: Subject) -> Mapping[str, FloatArray]:
+def _exchanged(first: Stage, second: Stage, known: DivergentStage) -> Mapping[str, FloatArray]:
     """What the second of two stages is if it is done before the first."""
     early = _done(known, second, known.before[first.needs[0]])
     rows = None if early is None else _done(known, first, early)
     return {} if rows is None else {second.name: rows}
 
 
-def _given(known: Subject, stage: Stage, rows: FloatArray) -> ReplayedFrames:
+def _given(known: DivergentStage, stage: Stage, rows: FloatArray) -> ReplayedFrames:
     """The frames in which a stage's input is other rows."""
     recorded = {**known.evidence.recorded, stage.needs[0]: rows.astype(np.float32)}
     return ReplayedFrames(replace(known.evidence, recorded=recorded), known.contract)
 
 
-def _done(known: Subject, stage: Stage, rows: FloatArray) -> FloatArray | None:
+def _done(known: DivergentStage, stage: Stage, rows: FloatArray) -> FloatArray | None:
     """What a stage makes of some rows, (T, W)."""
     return _given(known, stage, rows).computed(stage.name)
 
 
-def _as(subject: Subject, other: Stage, rows: FloatArray, words: str) -> Iterator[Reading]:
+def _as(subject: DivergentStage, other: Stage, rows: FloatArray, words: str) -> Iterator[CandidateEdit]:
     """What another stage makes of some rows, as what was recorded here."""
     frames = _given(subject, other, rows)
     found = frames.computed(other.name)
     if found is not None:
         bound = judging_bound(frames, other.name, found).bound + subject.lost_in_writing(subject.recorded)
-        yield Reading("order", words, found.astype(np.float64), np.maximum(bound, subject.bound))
+        yield CandidateEdit("order", words, found.astype(np.float64), np.maximum(bound, subject.bound))

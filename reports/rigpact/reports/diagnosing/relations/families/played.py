@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import FRAME, SIMPLE, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import FRAME, SIMPLE, CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
@@ -45,7 +45,7 @@ Source = partial[Frames]
 """Frame numbers (T,) -> the frames whose numbers stand there."""
 
 
-def played(target: Target) -> Iterator[Reading]:
+def played(target: Target) -> Iterator[CandidateEdit]:
     """Every place that differs, with the frames that its numbers are of."""
     every = _Timeline.of(target)
     is_known = bool(np.isfinite(every.rows).all() and np.isfinite(target.held).all())
@@ -106,7 +106,7 @@ class _Timeline:
         return rows, self.frame[rows] == wanted
 
 
-def _matches(target: Target, place: Place, every: _Timeline) -> NDArray[np.bool_]:
+def _matches(target: Target, place: ChannelSet, every: _Timeline) -> NDArray[np.bool_]:
     """Which known frames each frame that differs may hold, (frames that differ, N); sign and size of a quaternion apart."""
     differs = target.failing[:, place.channels].any(axis=1)
     own, held, bound = (rows[:, place.channels] for rows in (every.rows, target.held[differs], target.bound[differs]))
@@ -140,7 +140,7 @@ def _may_hold(matches: NDArray[np.bool_], differs: Frames, every: _Timeline, sou
     return bool(known.any() and np.count_nonzero(fits[known]) >= NEARLY * np.count_nonzero(known))
 
 
-def _holds_between(target: Target, place: Place, values: FloatArray, known: NDArray[np.bool_]) -> bool:
+def _holds_between(target: Target, place: ChannelSet, values: FloatArray, known: NDArray[np.bool_]) -> bool:
     """Whether the frames that do not differ hold what a rule names too: what is held is held in every frame."""
     right = np.asarray(known & ~target.failing[:, place.channels].any(axis=1))
     apart = np.abs(values - target.held[:, place.channels])
@@ -149,7 +149,7 @@ def _holds_between(target: Target, place: Place, values: FloatArray, known: NDAr
     return bool(np.count_nonzero(fits[right]) >= NEARLY * np.count_nonzero(right))
 
 
-def _taken(place: Place, values: FloatArray, known: NDArray[np.bool_], own: FloatArray) -> FloatArray:
+def _taken(place: ChannelSet, values: FloatArray, known: NDArray[np.bool_], own: FloatArray) -> FloatArray:
     """Where the frame is not known, the frame's own."""
     return np.where(known[:, None], values, own[:, place.channels])
 

@@ -13,15 +13,15 @@ from rigpact.reference_runtime.operations.definitions.quaternions import conjuga
 from rigpact.reference_runtime.operations.definitions.quaternions import product as multiplied
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.places import Group, groups_of
-from rigpact.reports.diagnosing.relations.relation import Place, Reading
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _STORED = 8
 """What should be there was stored as float32: each of four numbers, in two products. The other side rounds as the stage does."""
 _QUATERNIONS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
 
 
-def small_angles(subject: Subject) -> Iterator[Reading]:
+def small_angles(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Directions of a frame that hardly tilts, and turns of one frame."""
     for group in groups_of(subject.contract.fields(subject.stage.name)):
         channels = np.arange(group.start, group.stop)
@@ -34,7 +34,7 @@ def small_angles(subject: Subject) -> Iterator[Reading]:
             yield from _turns(subject, place, group)
 
 
-def _directions(subject: Subject, place: Place) -> Iterator[Reading]:
+def _directions(subject: DivergentStage, place: ChannelSet) -> Iterator[CandidateEdit]:
     """An axis of the world seen from a frame: the angles of its tilt, exact, stand for their sines, and 1 for the cosine."""
     own, bound = subject.replayed[:, place.channels], subject.bound[:, place.channels]
     axis = int(np.argmin(np.ptp(own, axis=0)))
@@ -50,7 +50,7 @@ def _directions(subject: Subject, place: Place) -> Iterator[Reading]:
         yield subject.reading(place, "small angle", words, rows, np.broadcast_to(wide, rows.shape))
 
 
-def _turns(subject: Subject, place: Place, group: Group) -> Iterator[Reading]:
+def _turns(subject: DivergentStage, place: ChannelSet, group: Group) -> Iterator[CandidateEdit]:
     """A quaternion that an input is turned into: the turn of one frame as 1 + ω/2, normalised or not."""
     last = group.kind is FieldKind.QUATERNION_XYZW
     own = _as_xyzw(subject.replayed[:, place.channels], last=last)

@@ -16,9 +16,9 @@ from rigpact.contract.units import UNITS, kind_of
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
 from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reports.diagnosing.relations.places import NUMBERS_OF_A_ROTATION, Group
-from rigpact.reports.diagnosing.relations.relation import Channels, Place, Reading
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, ChannelSet
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
@@ -32,7 +32,7 @@ _AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1)}
 class _Rotations:
     """The rotations of a place: recorded and as they should be, (T, N, 3, 3)."""
 
-    def __init__(self, subject: Subject, place: Place, group: Group, codec: Codec) -> None:
+    def __init__(self, subject: DivergentStage, place: ChannelSet, group: Group, codec: Codec) -> None:
         self.subject, self.place, self.codec = subject, place, codec
         self.group = group
         self.recorded = codec.decode(subject.recorded[:, place.channels])
@@ -52,14 +52,14 @@ class _Rotations:
 
     def reading(
         self, kind: str, words: str, matrices: FloatArray, factors: float | FloatArray = 1.0, fitted: int = 0
-    ) -> Reading:
+    ) -> CandidateEdit:
         """A reading. factors: how many rotations are multiplied, for all or (N, 1) for each."""
         rows = self.codec.encode(matrices)
         bound = self.mixed * (1.0 + np.asarray(factors, np.float64)) + gamma(_OPERATIONS * float(np.max(factors)))
         parts = np.broadcast_to(bound, (len(rows), bound.shape[1], self.codec.size)).reshape(rows.shape)
         return self.subject.reading(self.place, kind, words, rows, parts, fitted)
 
-    def inverse(self) -> Reading:
+    def inverse(self) -> CandidateEdit:
         """The inverse: of a quaternion only the sign of numbers changes."""
         words, rows = "the inverse (transposed, conjugated) of what it should be", transposed(self.own)
         if self.codec.size != NUMBERS_OF_A_ROTATION[FieldKind.QUATERNION_XYZW]:
@@ -68,7 +68,7 @@ class _Rotations:
         return self.subject.reading(self.place, "inverse", words, self.codec.encode(rows), bound)
 
 
-def turned(subject: Subject, place: Place) -> Iterator[Reading]:
+def turned(subject: DivergentStage, place: ChannelSet) -> Iterator[CandidateEdit]:
     """Every reading of the rotations of a place."""
     found = _rotations(subject, place)
     if found is None:
@@ -80,7 +80,7 @@ def turned(subject: Subject, place: Place) -> Iterator[Reading]:
     yield from _in_another_basis(found)
 
 
-def _rotations(subject: Subject, place: Place) -> _Rotations | None:
+def _rotations(subject: DivergentStage, place: ChannelSet) -> _Rotations | None:
     first = int(place.channels[0])
     group = next((each for each in subject.groups if each.start <= first < each.stop), None)
     if group is None or not (group.start <= place.channels.min() and place.channels.max() < group.stop):
@@ -89,7 +89,7 @@ def _rotations(subject: Subject, place: Place) -> _Rotations | None:
     return None if codec is None or len(place.channels) % codec.size else _Rotations(subject, place, group, codec)
 
 
-def _in_another_space(found: _Rotations) -> Iterator[Reading]:
+def _in_another_space(found: _Rotations) -> Iterator[CandidateEdit]:
     """Of the whole skeleton: rotations against the root where each should be against its parent, or the other way round."""
     skeleton = skeleton_of(found.subject.contract)
     if skeleton is None or found.own.shape[1] != len(skeleton.parents):
@@ -114,7 +114,7 @@ def _depths(skeleton: Skeleton) -> FloatArray:
     return depths
 
 
-def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
+def _by_one_turn(found: _Rotations) -> Iterator[CandidateEdit]:
     """The same turn in every frame: of all bones, or of each bone its own. The mean of the frames that differ."""
     rows = _sure_rows(found)
     if not rows.any():
@@ -133,7 +133,7 @@ def _by_one_turn(found: _Rotations) -> Iterator[Reading]:
             )
 
 
-def turned_vectors(target: Target) -> Iterator[Reading]:
+def turned_vectors(target: Target) -> Iterator[CandidateEdit]:
     """Three numbers whose length is kept, turned by the same rotation in every frame: a sensor mounted askew, a heading.
 
     The rotation is fitted to every second frame (Kabsch) and judged in all.
@@ -221,7 +221,7 @@ def turn_words(turn: FloatArray) -> str:
     return f"{angle:.4g}° about ({', '.join(f'{part:.3g}' for part in axis)})"
 
 
-def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
+def _by_a_heading(found: _Rotations) -> Iterator[CandidateEdit]:
     """Turned about an axis by an angle that the recording holds elsewhere, such as the root's yaw."""
     turns = found.recorded @ transposed(found.own)
     allowed = max(_ROUGHLY, 3.0 * float(np.nanmedian(found.mixed)))
@@ -234,7 +234,7 @@ def _by_a_heading(found: _Rotations) -> Iterator[Reading]:
                     yield found.reading("heading", f"turned about {axis_name} by {word}{name}", by @ found.own, 2.0)
 
 
-def _angles(subject: Subject) -> Mapping[str, FloatArray]:
+def _angles(subject: DivergentStage) -> Mapping[str, FloatArray]:
     """Every recorded angle, (T,) radians, by name."""
     found: dict[str, FloatArray] = {}
     for stage in (each for each in subject.others if subject.may_be_read(each, 0)):
@@ -254,7 +254,7 @@ def about(axis: FloatArray, angle: FloatArray) -> FloatArray:
     return np.asarray(np.eye(3) + sine * across + versine * (across @ across))
 
 
-def _in_another_basis(found: _Rotations) -> Iterator[Reading]:
+def _in_another_basis(found: _Rotations) -> Iterator[CandidateEdit]:
     """C·R·C⁻¹ with one C: the rotation vectors are turned by it. C is fitted to all of them (Kabsch)."""
     finite = np.isfinite(found.own).all(axis=(2, 3)) & np.isfinite(found.recorded).all(axis=(2, 3))
     own, recorded = (rotation_vector(side[finite]) for side in (found.own, found.recorded))

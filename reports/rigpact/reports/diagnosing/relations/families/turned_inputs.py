@@ -16,9 +16,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.bounds import signed_alike
 from rigpact.reports.diagnosing.relations.families.turned import about, in_whole_degrees, turn_words
 from rigpact.reports.diagnosing.relations.places import Group, groups_of
-from rigpact.reports.diagnosing.relations.relation import Place, Reading
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of
-from rigpact.reports.diagnosing.relations.subject import Subject
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _PIECES, _FRAMES = 3, 10
 """The turn is fitted to so many pieces of so many frames, as some stages remember a few, and judged in all."""
@@ -41,7 +41,7 @@ class _Edit:
     group: Group
     turn: Turn
 
-    def change(self, rotation: FloatArray, known: Subject) -> Mapping[str, FloatArray]:
+    def change(self, rotation: FloatArray, known: DivergentStage) -> Mapping[str, FloatArray]:
         return {self.source: self.rows(known.before[self.source].astype(np.float64), rotation)}
 
     def rows(self, own: FloatArray, rotation: FloatArray) -> FloatArray:
@@ -50,9 +50,9 @@ class _Edit:
         return changed
 
 
-def turned_inputs(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
+def turned_inputs(subject: DivergentStage, names: Sequence[str]) -> Iterator[CandidateEdit]:
     """The turns of inputs that explain the stage; those that do the same are one reading, whose words name each."""
-    found = list[tuple[str, Reading]]()
+    found = list[tuple[str, CandidateEdit]]()
     for name in names:
         for edit in _edits(subject, name) if np.isfinite(subject.before[name]).all() else ():
             rotation = _fitted(subject, edit)
@@ -60,7 +60,7 @@ def turned_inputs(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
                 words = f"{edit.name} {edit.words} {turn_words(one)}"
                 reading = subject.recomputed("input", words, partial(edit.change, one), fitted=fitted)
                 if turn_words(one) and reading is not None:
-                    source = Place(name, np.arange(edit.group.start, edit.group.stop))
+                    source = ChannelSet(name, np.arange(edit.group.start, edit.group.stop))
                     found.append((words, replace(reading, source=source)))
                     break
     if found:
@@ -69,7 +69,7 @@ def turned_inputs(subject: Subject, names: Sequence[str]) -> Iterator[Reading]:
         yield replace(said[0][1], words=f"computed from {' or from '.join(words for words, _ in said)}")
 
 
-def _edits(subject: Subject, name: str) -> Iterator[_Edit]:
+def _edits(subject: DivergentStage, name: str) -> Iterator[_Edit]:
     groups = groups_of(subject.contract.fields(name))
     for group in filter(partial(subject.can_mend, name), groups):
         said = name if len(groups) == 1 else f"{name}[{group.name}]"
@@ -93,7 +93,7 @@ def _vectors_turned(rows: FloatArray, by: FloatArray) -> FloatArray:
     return np.asarray((rows.reshape(len(rows), -1, 3) @ by.T).reshape(rows.shape))
 
 
-def _fitted(subject: Subject, edit: _Edit) -> FloatArray | None:
+def _fitted(subject: DivergentStage, edit: _Edit) -> FloatArray | None:
     """The turn by Gauss-Newton, from no turn and from quarter and half turns about each axis; None where none is near."""
     last = len(subject.evidence.frame) - 1
     few = sorted({min(last, start + step) for start in subject.few_rows(_PIECES) for step in range(_FRAMES)})

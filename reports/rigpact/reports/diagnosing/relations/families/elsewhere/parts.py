@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of
-from rigpact.reports.diagnosing.relations.relation import Reading, listed
-from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, Subject
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, listed
+from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, DivergentStage
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 
 # Every part that differs (a bone, a joint) holds another part, whichever sign its quaternion has.
-def another_part(subject: Subject) -> Iterator[Reading]:
+def another_part(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Every part that differs (a bone, a joint) holds another part, whichever sign its quaternion has."""
     group = subject.groups[0] if len(subject.groups) == 1 else None
     if group is None or group.part < 3 or not np.isfinite(subject.recorded).all():
@@ -32,14 +32,14 @@ def another_part(subject: Subject) -> Iterator[Reading]:
         sources[part] = found
     rows = own[:, sources].reshape(subject.recorded.shape)
     moved = np.maximum(bound[:, sources].reshape(rows.shape), subject.bound)
-    yield Reading("another-part", _parts_words(sources), rows, moved)
+    yield CandidateEdit("another-part", _parts_words(sources), rows, moved)
 
 
 def _parts(rows: NDArray[Any], size: int) -> NDArray[Any]:
     return rows.reshape(len(rows), -1, size)
 
 
-def _part_of(subject: Subject, own: FloatArray, recorded: FloatArray, bound: FloatArray) -> int | None:
+def _part_of(subject: DivergentStage, own: FloatArray, recorded: FloatArray, bound: FloatArray) -> int | None:
     """The part of `own` (T, N, k) that `recorded` (T, k) is."""
     apart = np.abs(own - recorded[:, None])
     if subject.stage.measure.has_signless_quaternions:
@@ -61,7 +61,7 @@ def _parts_words(sources: NDArray[np.intp]) -> str:
 _MOST_PARTS = 256
 
 
-def parts_elsewhere(subject: Subject) -> Iterator[Reading]:
+def parts_elsewhere(subject: DivergentStage) -> Iterator[CandidateEdit]:
     """Every part that differs is computed with another part of one input."""
     own = [group for group in subject.groups if group.part >= 3]
     if len(own) != 1:
@@ -77,7 +77,7 @@ def parts_elsewhere(subject: Subject) -> Iterator[Reading]:
                         yield reading
 
 
-def _sources(subject: Subject, own: Group, name: str, group: Group, count: int) -> NDArray[np.intp] | None:
+def _sources(subject: DivergentStage, own: Group, name: str, group: Group, count: int) -> NDArray[np.intp] | None:
     """For each part of the stage the part of an input that gives what was recorded; None where a part has none."""
     few = subject.few_rows(FEW)
     failing = subject.failing[:, own.range].reshape(len(subject.recorded), count, own.part).any(axis=(0, 2))
@@ -94,14 +94,14 @@ def _sources(subject: Subject, own: Group, name: str, group: Group, count: int) 
     return sources if (nearest[failing] <= ROUGHLY * np.abs(recorded).max()).all() else None
 
 
-def _with_parts(name: str, group: Group, sources: NDArray[np.intp], known: Subject) -> Mapping[str, FloatArray]:
+def _with_parts(name: str, group: Group, sources: NDArray[np.intp], known: DivergentStage) -> Mapping[str, FloatArray]:
     rows = known.inputs[name].astype(np.float64)
     parts = rows[:, group.range].reshape(len(rows), -1, group.part)
     rows[:, group.range] = parts[:, sources].reshape(len(rows), -1)
     return {name: rows}
 
 
-def _reading(subject: Subject, name: str, group: Group, sources: NDArray[np.intp]) -> Reading | None:
+def _reading(subject: DivergentStage, name: str, group: Group, sources: NDArray[np.intp]) -> CandidateEdit | None:
     layout = subject.contract.fields(name)
     named = [names_of(layout, range(start, start + group.part)) for start in range(group.start, group.stop, group.part)]
     moved = np.flatnonzero(sources != np.arange(len(sources)))

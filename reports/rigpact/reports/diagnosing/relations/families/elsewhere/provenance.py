@@ -22,7 +22,7 @@ from rigpact.reports.diagnosing.relations.families.elsewhere.copied import (
     copy_words,
     step_of,
 )
-from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, Reading
+from rigpact.reports.diagnosing.relations.relation import IN_SOME_FRAMES, CandidateEdit
 from rigpact.reports.diagnosing.relations.target import Target
 
 _SCREEN = 3
@@ -36,14 +36,14 @@ _VECTORS = 4
 """Vectors that are said alone: those that most channels come from."""
 
 
-def exchanged(target: Target) -> Iterator[Reading]:
+def exchanged(target: Target) -> Iterator[CandidateEdit]:
     """Channels that hold others of their own vector, or their negatives."""
     found = _copies(target, [Vector("", target.own, target.bound, is_own=True)])
     if found:
         yield from _filled(target, found)
 
 
-def elsewhere(target: Target) -> Iterator[Reading]:
+def elsewhere(target: Target) -> Iterator[CandidateEdit]:
     """Channels that hold those of any vector that could have reached them."""
     copies = _copies(target, list(_vectors(target)))
     by_vector = {copy.vector.words: [each for each in copies if each.vector is copy.vector] for copy in copies}
@@ -184,7 +184,7 @@ def _tells_nothing(target: Target, copy: Copy) -> bool:
     return rightly is not None and np.array_equal(rightly[:, copy.source], target.own[:, copy.channel], equal_nan=True)
 
 
-def _filled(target: Target, found: Sequence[Copy]) -> Iterator[Reading]:
+def _filled(target: Target, found: Sequence[Copy]) -> Iterator[CandidateEdit]:
     copies = _in_one_step(target, _in_whole_vectors(target, found))
     channels = np.array([copy.channel for copy in copies])
     extra = np.stack([copy.vector.bound[:, copy.source] for copy in copies], axis=1)
