@@ -49,7 +49,7 @@ def sources() -> dict[str, Path]:
         for path in sorted((CHECKOUT / root / "rigpact").rglob("*.py")):
             parts = path.relative_to(CHECKOUT / root).with_suffix("").parts
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    assert len(found) > 500
+    assert len(found) > 300
     return found
 
 
@@ -115,6 +115,17 @@ def test_nothing_imports_itself_by_a_detour() -> None:
             inside = {".".join(each.split(".")[:depth]) for each in graph[name] if each.startswith(f"{folder}.")}
             children[child] |= inside - {child}
         assert _circles(children) == set(), folder
+
+
+def test_a_class_has_one_name_in_the_whole_house() -> None:
+    """Who reads of a Place, a Part or a Subject does not ask which."""
+    by_name = defaultdict[str, list[str]](list)
+    for module, path in sources().items():
+        for name in {node.name for node in nodes(path) if isinstance(node, ast.ClassDef)}:
+            by_name[name].append(module)
+    public = {name: modules for name, modules in by_name.items() if not name.startswith("_")}
+    assert len(public) > 300
+    assert {name: modules for name, modules in public.items() if len(modules) > 1} == {}
 
 
 def test_functions_and_files_stay_small_and_public_ones_say_what_they_do() -> None:

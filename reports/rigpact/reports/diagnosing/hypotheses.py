@@ -23,14 +23,7 @@ from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.matching import matched_order
-from rigpact.reports.diagnosing.stage_error import (
-    ENOUGH,
-    FitInNumbers,
-    StageError,
-    error_between,
-    is_earned,
-    stage_error,
-)
+from rigpact.reports.diagnosing.stage_error import ENOUGH, BriefFit, StageError, error_between, is_earned, stage_error
 
 Changes = dict[str, Any]
 FEW_FRAMES = 6
@@ -49,7 +42,7 @@ class Hypotheses:
         self._kept: dict[Hashable, FloatArray | None] = {}
         self._asked: tuple[Conventions | None, list[tuple[str, Any]]] = None, []
         self._errors: dict[tuple[str, frozenset[tuple[str, Any]]], StageError | None] = {}
-        self._fits: dict[tuple[str, frozenset[tuple[str, Any]]], FitInNumbers | None] = {}
+        self._fits: dict[tuple[str, frozenset[tuple[str, Any]]], BriefFit | None] = {}
         self._orders: dict[tuple[str, frozenset[tuple[str, Any]]], Any] = {}
         self._earned: dict[tuple[str, frozenset[tuple[str, Any]], frozenset[tuple[str, Any]]], bool] = {}
         paths = {name: path_of(self.graph, name, evidence.recorded) for name in self.graph.names}
@@ -95,7 +88,7 @@ class Hypotheses:
             self._errors[stage, key] = error
         return error
 
-    def fit(self, stage: str, changes: Mapping[str, Any]) -> FitInNumbers | None:
+    def fit(self, stage: str, changes: Mapping[str, Any]) -> BriefFit | None:
         """How well a stage fits some changes, stored for all of them; None where the stage cannot be replayed."""
         key = self._that_matter(changes, stage)
         if (stage, key) not in self._fits:

@@ -37,7 +37,7 @@ class WorstChannel(NamedTuple):
     ratio: float | None
 
 
-class FitInNumbers(NamedTuple):
+class BriefFit(NamedTuple):
     """A `StageError` in five numbers: a search keeps it for each of thousands of hypotheses."""
 
     worst_finite_excess: float
@@ -103,9 +103,9 @@ class StageError:
         return int(np.count_nonzero(within & ~np.isnan(self.excess).all(axis=1)))
 
     @property
-    def fit(self) -> FitInNumbers:
+    def fit(self) -> BriefFit:
         """How well the stage fits."""
-        return FitInNumbers(
+        return BriefFit(
             self.worst_finite_excess, self.judged, self.undetermined, self.frames_judged, self.frames_within
         )
 
