@@ -37,8 +37,8 @@ torch.set_num_threads(1)
 
 @every_case(("network", "count"), [
     (ik.ik_network, 25_605),
-    (lambda: inversion.decoder(inversion.Plan()), 1_081_368),
-    (lambda: inversion.encoder(inversion.Plan()), 15_878),
+    (lambda: inversion.decoder(inversion.RigInversionPlan()), 1_081_368),
+    (lambda: inversion.encoder(inversion.RigInversionPlan()), 15_878),
     (neurarig.mlp, 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24),
 ], ids=lambda _each: "")  # fmt: skip
 def test_the_networks_have_their_contracts_sizes(network: Callable[[], Any], count: int) -> None:
@@ -199,7 +199,7 @@ def test_the_loss_is_that_of_the_runtimes_feet_and_trains_no_feet() -> None:
 @pytest.fixture(scope="module")
 def decoder() -> Any:
     """A narrow approximation after a few steps."""
-    return inversion.train_decoder(inversion.Plan(decoder_widths=(6, 16, 16, 24), steps=5, batch=8))
+    return inversion.train_decoder(inversion.RigInversionPlan(decoder_widths=(6, 16, 16, 24), steps=5, batch=8))
 
 
 CLIP = animation_parameters()
@@ -221,12 +221,12 @@ def test_onnx_torch_and_numpy_agree_at_any_batch(decoder: Any, name: str) -> Non
     """Traced with two rows: an exporter that freezes the batch shows here, not in the game."""
     leaky: Callable[[Any], Any] = lambda rows: np.where(rows > 0.0, rows, 0.01 * rows)  # noqa: E731
     if name == "ik":
-        model = ik.train_network(ik.Plan(steps=3, batch=32))
+        model = ik.train_network(ik.BlenderIkPlan(steps=3, batch=32))
         content, bend, end = ik.export_blender_ik(model), np.tanh, np.asarray
     elif name == "decoder":
         model, content, bend, end = decoder, inversion.export_decoder(decoder), leaky, np.asarray
     else:
-        plan = inversion.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
+        plan = inversion.RigInversionPlan(encoder_widths=(24, 16, 6), inversion_steps=5)
         model = inversion.invert_clip(decoder, MESHES, plan)
         content, bend, end = inversion.export_encoder(model), leaky, lambda rows: 1.0 / (1.0 + np.exp(-rows))
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -244,7 +244,7 @@ def test_the_inversion_leaves_the_approximation_alone(decoder: Any) -> None:
     """If training also changes the decoder, the inversion belongs to another rig; one plan gives the same weights twice."""
     decoder.zero_grad(set_to_none=True)
     before = [parameter.detach().clone() for parameter in decoder.parameters()]
-    plan = inversion.Plan(encoder_widths=(24, 16, 6), inversion_steps=5)
+    plan = inversion.RigInversionPlan(encoder_widths=(24, 16, 6), inversion_steps=5)
     one, other = (inversion.invert_clip(decoder, MESHES, plan).state_dict() for _ in range(2))
     assert len(one) == 4
     assert [name for name in one if not torch.equal(one[name], other[name])] == []

@@ -5,5 +5,5 @@
     sweep      measures what is missing, keeps a journal, writes Parquet
     summary    the worst cells and the best checkpoint of each clip, as text
 
-To add a measurement: a field of `measure.Measured`, which is a column of the results too.
+To add a measurement: a field of `measure.MeasuredCell`, which is a column of the results too.
 """
