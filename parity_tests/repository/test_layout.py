@@ -27,11 +27,11 @@ LEFT |= {"training": (*LEFT["fixtures"], "fixtures"), "reports": (*LEFT["fixture
 LEFT |= {"testing": (*LEFT["reports"], "reports")}
 """What each package may import from, beside itself; `rigpact.testing` shares its root with the reports."""
 MOST_LINES = {
-    "contract": 19_630,
-    "reference_runtime": 17_810,
-    "fixtures": 5_640,
-    "reports": 37_090,
-    "parity_tests": 58_340,
+    "contract": 18_450,
+    "reference_runtime": 16_490,
+    "fixtures": 4_920,
+    "reports": 35_910,
+    "parity_tests": 54_570,
 }
 """How many lines of Python each root may have: the number is lowered where lines went, and never raised."""
 OPTIONAL = {
