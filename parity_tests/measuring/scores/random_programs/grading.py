@@ -35,7 +35,7 @@ LEFT = 1e-3
 """An edit gives the same numbers if what it leaves is below a thousandth of what differed: answers print four to six digits."""
 ROUNDING = 1e-5
 """What float32 leaves of numbers of size 1 after a dozen operations, many times over; a planted edit has to move more."""
-MOST_TRIED = 24
+MOST_TRIED = 96
 _TOGETHER = "both together"
 NEARLY = 10
 """A claim that leaves some frames is right where one in so many differs under it."""

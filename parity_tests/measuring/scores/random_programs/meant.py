@@ -130,8 +130,9 @@ def _exchanges(claim: Claim, program: Program, own: Operation, channels: Sequenc
         width = program.vectors[source or at].width
         new, old = (each.split(", ") for each in found.groups()) if found else ([], [])
         named = {3: "xyz", 4: "wxyz"}.get(len(new), "")  # the program's quaternions are w, x, y, z
-        first = channels[0] if len(channels) == len(new) else 0
-        if sorted(old) == sorted(named) and first + len(new) <= width and (first or width == len(new) or channels):
+        mine = () if source else channels
+        first = mine[0] if len(mine) == len(new) else 0
+        if sorted(old) == sorted(named) and first + len(new) <= width and (first or width == len(new) or mine):
             placed, order, signs = dict(zip(old, new, strict=True)), list(range(width)), [1.0] * width
             for place, name in enumerate(named, first):
                 order[place] = first + named.index(placed[name].strip("-"))

@@ -106,13 +106,14 @@ def _in_terms(
         return None
     holder = {name: stage for stage in failing for name in hypotheses.graph[stage].needs}
     claimed = {cause.stage for cause in found.causes} | {relation.stage for relation in found.relations}
-    recorded = {each.stage for each in judged.stages}
+    recorded, left = {each.stage for each in judged.stages}, {each.stage: each.remains for each in found.stages}
     terms = (
         replace(each, held_by=each.held_by or holder[each.stage])
         for each in found.stages
         if each.stage not in recorded and (each.stage in claimed or each.remains is not None)
     )
-    return replace(found, first_divergence=judged.first_divergence, stages=(*judged.stages, *terms))
+    stages = (replace(each, remains=left.get(each.stage)) for each in judged.stages)
+    return replace(found, first_divergence=judged.first_divergence, stages=(*stages, *terms))
 
 
 def _claims(diagnosis: Diagnosis) -> int:

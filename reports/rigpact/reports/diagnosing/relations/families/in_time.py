@@ -72,7 +72,7 @@ def in_time(target: Target) -> Iterator[CandidateEdit]:
     ticks = Ticks.of_rows(target.own, subject.evidence.fps, target.held, target.bound)
     for place in replace(target, is_narrow=True).places:
         series = _Series(target, place, ticks)
-        if series.counts.sum() >= _FEWEST:
+        if len(np.unique(series.held[series.counts])) >= _FEWEST:  # what stands still is the sum of anything that does
             yield from _rate_limited(series)
             yield from _sums(series)
 
