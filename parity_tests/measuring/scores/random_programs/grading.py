@@ -37,8 +37,8 @@ ROUNDING = 1e-5
 """What float32 leaves of numbers of size 1 after a dozen operations, many times over; a planted edit has to move more."""
 MOST_TRIED = 96
 _TOGETHER = "both together"
-NEARLY = 10
-"""A claim that leaves some frames is right where one in so many differs under it."""
+MOST_LEFT = 0.1
+"""The share of frames that may differ under a claim that leaves some."""
 _MOVED = r"exchang|swap|in place of|holds?\b|other channels|other parts|from .*\[|reorder|permut|order"
 WORDS: Mapping[str, tuple[str, str]] = {
     "exchanged": (_MOVED, "channels"),
@@ -232,7 +232,7 @@ def _stage_ok(answer: Mapping[str, Any], claim: Claim) -> bool:
     """Whether the stage of a claim agrees, or in almost every frame where the claim leaves some."""
     stages = [each for each in answer.get("stages", ()) if each["stage"] == claim.stage]
     few = [
-        not claim.is_whole and NEARLY * each["differs"]["frames"] <= each["differs"]["of_frames"]
+        not claim.is_whole and each["differs"]["frames"] <= MOST_LEFT * each["differs"]["of_frames"]
         for each in stages
         if each["differs"]
     ]

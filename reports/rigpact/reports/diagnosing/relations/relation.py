@@ -24,7 +24,9 @@ GLITCH = "glitch"
 """The kind of a relation that tells where, and not by which rule."""
 SIMPLE = 2
 """A reading that says no more ends the search: two limits, two channels that are exchanged."""
-IN_SOME_FRAMES = SIMPLE + 1
+ENDS_NO_SEARCH = SIMPLE + 1
+"""What is added to a reading that another may say in a better way."""
+IN_SOME_FRAMES = ENDS_NO_SEARCH
 """What it costs to say in which frames."""
 FRAMES_LISTED = 6
 """More frames than these are counted, not listed, and are no few."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,7 @@ from rigpact.reports.diagnosing.relations.target import STORED
 _STEP = 2.0**-10
 """How far a number is moved, in parts of its size, to see what comes of it."""
 _FRAMES = 96
+"""A number is fitted up to so many frames after the first that differs, and judged in all."""
 _ROUNDS = 10
 _PATIENCE, _WORSE = 2, 0.7
 """A start from which so many steps more leave this part of the error leads nowhere."""
@@ -35,22 +35,27 @@ _FEW_ENTRIES = 8
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
+Rule = Callable[[FloatArray, float], FloatArray]
+RowsOf = Callable[[float], FloatArray | None]
+"""Rows (T, W) and a number to rows; a number to the rows of the stage in `_beginning`."""
+
+
 @dataclass(frozen=True)
 class _Edit:
-    """words: with the number and the name of the vector; rows (T, W) and a number to rows; starts: numbers to begin with."""
+    """words: with the number and the name of the vector; starts: numbers to begin with."""
 
     words: str
-    rule: Callable[[FloatArray, float], FloatArray]
+    rule: Rule
     starts: Callable[[FloatArray], Sequence[float]]
 
 
-def _step_by_step(step: Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray], *, from_zeros: bool) -> Any:
+def _step_by_step(step: Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray], *, from_zeros: bool) -> Rule:
     """The rule of a step: what stood there, what comes in, what came in before, and the number, to what stands there then."""
 
     def rule(rows: FloatArray, number: float) -> FloatArray:
-        found, before = np.empty_like(rows), 0.0 * rows[0] if from_zeros else rows[0]
-        for row, last in zip(range(len(rows)), np.vstack((rows[:1], rows[:-1])), strict=True):
-            before = found[row] = step(before, rows[row], last, number)
+        found, was = np.empty_like(rows), 0.0 * rows[0] if from_zeros else rows[0]
+        for row, new in enumerate(rows):
+            was = found[row] = step(was, new, rows[max(row - 1, 0)], number)
         return found
 
     return rule
@@ -100,8 +105,10 @@ def fitted_forward(subject: DivergentStage, names: Sequence[str]) -> Iterator[Ca
         rows = subject.before[name].astype(np.float64)
         if not np.isfinite(rows).all():
             continue
+        begun = _beginning(subject)
         for edit in _EDITS:
-            number = _fitted(subject, name, rows, edit)
+            rows_of = partial(_rows_under, subject, name, rows[begun], edit)
+            number = _fitted(subject, rows_of, edit.starts(rows))
             if number is None:
                 continue
             words = f"computed from {edit.words.format(number=f'{number:.6g}', name=name)}"
@@ -133,7 +140,7 @@ def _with_one_number(
         contract = under(number)
         return None if contract is None else subject.rows_under(contract, _beginning(subject))
 
-    number = next((each for start in (1.0, 0.5) if (each := _gauss_newton(subject, rows_of, start)) is not None), None)
+    number = _fitted(subject, rows_of, (1.0, 0.5))
     contract = None if number is None else under(number)
     if number is not None and contract is not None:
         words = f"computed with {array.name} {number:.6g}{where}"
@@ -154,16 +161,13 @@ def _changed(name: str, edit: _Edit, number: float, known: DivergentStage) -> Ma
     return {name: edit.rule(known.before[name].astype(np.float64), number)}
 
 
-def _fitted(subject: DivergentStage, name: str, rows: FloatArray, edit: _Edit) -> float | None:
-    """The roundest number of an edit that brings the stage near to what was recorded; None where none does."""
-    begun = _beginning(subject)
-    for start in edit.starts(rows):
-        found = _gauss_newton(
-            subject, lambda number: subject.rows_from(name, edit.rule(rows[begun], number), begun), start
-        )
-        if found is not None:
-            return found
-    return None
+def _rows_under(subject: DivergentStage, name: str, rows: FloatArray, edit: _Edit, number: float) -> FloatArray | None:
+    return subject.rows_from(name, edit.rule(rows, number), _beginning(subject))
+
+
+def _fitted(subject: DivergentStage, rows_of: RowsOf, starts: Sequence[float]) -> float | None:
+    """The roundest number that brings the stage near to what was recorded, from the first start that leads there; else None."""
+    return next((each for start in starts if (each := _gauss_newton(subject, rows_of, start)) is not None), None)
 
 
 def _beginning(subject: DivergentStage) -> list[int]:
@@ -172,10 +176,7 @@ def _beginning(subject: DivergentStage) -> list[int]:
     return list(range(min(len(subject.failing), first + _FRAMES)))
 
 
-def _gauss_newton(
-    subject: DivergentStage, rows_of: Callable[[float], FloatArray | None], number: float
-) -> float | None:
-    """rows_of: a number to the rows of the stage in `_beginning`, (T, W)."""
+def _gauss_newton(subject: DivergentStage, rows_of: RowsOf, number: float) -> float | None:
     begun = _beginning(subject)
     recorded, failing = subject.recorded[begun], subject.failing[begun]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reference_runtime.operations.rounding import gamma
-from rigpact.reports.diagnosing.relations.relation import SIMPLE, CandidateEdit, ChannelSet
+from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
@@ -270,9 +270,8 @@ def _sums(series: _Series) -> Iterator[CandidateEdit]:
     use = series.known[numbers] & np.isfinite(values).all(axis=-1)
     if np.count_nonzero(use & series.counts[numbers]) < _FEWEST:
         return
-    weight = 1.0 / np.maximum(
-        bound[use], STORED * np.abs(held[use]).max()
-    )  # a number that is known to the bit is one number
+    known_to_the_bit = STORED * np.abs(held[use]).max()  # such a number is one among the others
+    weight = 1.0 / np.maximum(bound[use], known_to_the_bit)
     matrix, held = values[use] * weight[:, None], held[use] * weight
     apart = held - own[use] * weight
     series.target.subject.evidence.work.add(matrix, 1 + len(terms) // _PRODUCTS)
@@ -324,7 +323,7 @@ def _sum(
     for start_words, start, is_first, more in _starts(series) if has_state else [("", series.own[0], True, 0)]:
         rows_of = _Sum(chosen, np.array(numbers), others, start, is_first)
         fitted_here = min(free, fitted) + more
-        more_words = SIMPLE + 1 if fitted_here > 1 or is_mixed else 0  # numbers that fit may be of a shorter edit
+        more_words = ENDS_NO_SEARCH if fitted_here > 1 or is_mixed else 0  # numbers that fit may be of a shorter edit
         yield from series.edit(f"{said}{start_words}", rows_of, fitted_here, pieces + more_words)
 
 

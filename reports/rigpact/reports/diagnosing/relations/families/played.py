@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.relation import FRAME, SIMPLE, CandidateEdit, ChannelSet
+from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, FRAME, CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import STORED, Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
@@ -70,9 +70,9 @@ def played(target: Target) -> Iterator[CandidateEdit]:
                 extra = np.where(known[:, None], every.bound[rows][:, place.channels], 0.0)
                 rule, is_far = (
                     partial(_taken, place, values, known),
-                    source.func is _late and abs(*source.args) > _NEAR_LAG,
+                    source.func is _late and abs(source.args[0]) > _NEAR_LAG,
                 )
-                yield from target.edit(FRAME, words, place.channels, rule, extra=extra, pieces=(SIMPLE + 1) * is_far)
+                yield from target.edit(FRAME, words, place.channels, rule, extra=extra, pieces=ENDS_NO_SEARCH * is_far)
 
 
 @dataclass(frozen=True, eq=False)
