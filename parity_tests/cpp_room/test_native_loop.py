@@ -17,7 +17,7 @@ from rigpact.reference_runtime.files.run import Crowd, OfCrowd, RunOptions
 from rigpact.reference_runtime.graph.native import agreement
 from rigpact.reference_runtime.graph.native.plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
-from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
+from rigpact.reference_runtime.operations.scalars import FUNCTIONS
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, disagreement, engine_for, free_frames
 from rigpact.reports.engine.conformance import made_up_clip
 

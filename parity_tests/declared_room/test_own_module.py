@@ -29,7 +29,7 @@ ODD = """
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.vocabulary.scaling.linear import AFFINE  # stays rigpact's
 
 SHAPES = {"cubic": lambda x: x**3, "linear": lambda x: x}

@@ -3,8 +3,7 @@
 import mpmath
 import numpy as np
 
-from rigpact.reference_runtime.operations.definitions.quaternions import to_matrix
-from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector
+from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector, to_matrix
 from rigpact.reports.geometry_parity import oracle
 from rigpact.reports.geometry_parity.samples import half_turns, vectors
 

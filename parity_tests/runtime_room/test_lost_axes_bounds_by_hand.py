@@ -11,8 +11,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, Stage
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import Replacement, gram_schmidt_bound, rotation_errors
+from rigpact.reference_runtime.operations.six_numbers import Replacement, Rot6d, gram_schmidt_bound, rotation_errors
 
 from .bounds_by_hand import IDENTITY, close, g
 

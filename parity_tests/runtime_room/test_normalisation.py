@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
-from rigpact.reference_runtime.operations.normalisation import squashed_zscored
+from rigpact.reference_runtime.operations.scalars import squashed_zscored
 from rigpact.reference_runtime.systems.enemy_animation.floor import (
     FootContact,
     FootSample,

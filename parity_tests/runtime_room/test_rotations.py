@@ -13,9 +13,8 @@ from scipy.spatial.transform import Rotation
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rotation6d import matrix_to_rot6d
 from rigpact.reference_runtime.operations import geometry
-from rigpact.reference_runtime.operations.definitions import quaternions
-from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.geometry import EULER, TRIPLES
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle
@@ -55,8 +54,6 @@ FORMULAS = {
     "normalised": (geometry.normalised, (V,), lambda a: a / math.hypot(*a)), "perpendicular": (geometry.perpendicular, (V, V),
     None),
     "most_perpendicular_axis": (geometry.most_perpendicular_axis, (V,), lambda a: np.eye(3)[np.argmin(np.abs(a))]),
-    "gram_schmidt": (lambda a, b: np.stack(geometry.gram_schmidt(a, b), axis=-1),
-    (V, V), lambda a, b: np.transpose(oracle.gram_schmidt(a, b))),
     "rotation_angle_rad": (geometry.rotation_angle_rad, (R, R), lambda a, b: (of(a).inv() * of(b)).magnitude()),
     "matrix_to_quat": (geometry.matrix_to_quat, (R,), lambda a: of(a).as_quat()), "compose": (geometry.compose, (R, R),
     lambda a, b: (of(a) * of(b)).as_matrix()),
@@ -64,14 +61,14 @@ FORMULAS = {
     "quat_to_vector": (geometry.quat_to_vector, (Q,), lambda q: turn(q).as_rotvec()),
     "angular_velocity": (lambda a, b: geometry.angular_velocity(a, b, 30.0),
     (R, R), lambda a, b: 30.0 * (of(b) * of(a).inv()).as_rotvec()),
-    "product": (quaternions.product, (Q, Q), lambda p, q: (turn(p) * turn(q)).as_quat()),
-    "conjugate": (quaternions.conjugate, (Q,), lambda q: turn(q).inv().as_quat()),
-    "rotated": (quaternions.rotated, (Q, V), lambda q, v: turn(q).apply(v)), "unit": (quaternions.unit, (Q,),
+    "product": (geometry.product, (Q, Q), lambda p, q: (turn(p) * turn(q)).as_quat()),
+    "conjugate": (geometry.conjugate, (Q,), lambda q: turn(q).inv().as_quat()),
+    "rotated": (geometry.rotated, (Q, V), lambda q, v: turn(q).apply(v)), "unit": (geometry.unit, (Q,),
     lambda q: turn(q).as_quat()),
-    "unit_or_identity": (quaternions.unit_or_identity, (Q,), lambda q: turn(q).as_quat()),
-    "to_matrix": (quaternions.to_matrix, (Q,), lambda q: turn(q).as_matrix()),
-    "exponential": (quaternions.exponential, (V,), lambda half: Rotation.from_rotvec(2.0 * half).as_quat()),
-    "exponential of next to nothing": (lambda half: quaternions.exponential(half * 1e-10),
+    "unit_or_identity": (geometry.unit_or_identity, (Q,), lambda q: turn(q).as_quat()),
+    "to_matrix": (geometry.to_matrix, (Q,), lambda q: turn(q).as_matrix()),
+    "exponential": (geometry.exponential, (V,), lambda half: Rotation.from_rotvec(2.0 * half).as_quat()),
+    "exponential of next to nothing": (lambda half: geometry.exponential(half * 1e-10),
     (V,), lambda half: [*half * 1e-10, 1.0]),
     **{f"euler {name}": (EULER[f"{name}_{unit}"][0], (V,),
     lambda v, name=name, unit=unit: Rotation.from_euler(name, v, unit == "deg").as_matrix())
@@ -153,8 +150,8 @@ def test_a_quaternion_without_a_direction_is_no_turn_where_the_convention_says_s
     """A recorder's first frame is often four zeros; the limit is a length of 1e-8."""
     rows = np.array([[0.0] * 4, [0.49e-8] * 4, [0.51e-8] * 4, [0.0, 3.0, 0.0, 4.0]])
     expected = [[0, 0, 0, 1], [0, 0, 0, 1], [0.5] * 4, [0, 0.6, 0, 0.8]]
-    np.testing.assert_allclose(quaternions.unit_or_identity(rows), expected, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(quaternions.unit(rows[[0, 3]]), [[math.nan] * 4, expected[3]], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(geometry.unit_or_identity(rows), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(geometry.unit(rows[[0, 3]]), [[math.nan] * 4, expected[3]], rtol=0, atol=1e-15)
 
 
 # --- two columns ------------------------------------------------------------------------------------------------------

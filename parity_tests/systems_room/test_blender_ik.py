@@ -17,7 +17,7 @@ from rigpact.contract.contract_files import contract_in_memory
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.skeleton import forward_kinematics
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES
+from rigpact.reference_runtime.operations.geometry import EULER, TRIPLES
 
 from ..every_case import every_case
 from . import declared_runs

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
+from rigpact.reference_runtime.operations.scalars import LENGTHS
 from rigpact.training.rig_inversion.rig import rig_mesh
 
 from ..every_case import every_case

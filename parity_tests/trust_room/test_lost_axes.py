@@ -18,7 +18,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network import Network
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reference_runtime.recordings.trace import Trace
 

@@ -18,7 +18,7 @@ from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Bounds, Measure, Stage
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.network import answer_of
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 
 JOINTS, HISTORY = ("hip_l", "knee_l", "hip_r", "knee_r"), 3
 LONGEST_SUM = 64.0  # products in the longest sum of the network, rounded up

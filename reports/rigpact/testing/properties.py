@@ -15,7 +15,7 @@ import numpy as np
 
 from rigpact.contract.character import character_of
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
 from rigpact.testing.files import Judgement, NotJudged, Refuted, UserFiles
 

@@ -24,7 +24,7 @@ from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rotation6d import COLUMN_PAIRS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reports.geometry_parity.oracle import exp_map

@@ -19,7 +19,7 @@ from rigpact.contract.systems.stage import Graph, Stage
 from rigpact.contract.units import Kind, sized
 from rigpact.reference_runtime.files.run import Run, Stages
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 
 ORDINARY_Z = 16.0
 """Inputs beyond this are not ordinary: the exporter's graph clamps state and condition there."""

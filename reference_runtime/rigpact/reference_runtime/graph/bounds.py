@@ -21,7 +21,7 @@ from rigpact.contract.systems.stage import Bounds, FramesInside, Graph, Measure,
 from rigpact.reference_runtime.graph.answers import answer_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, one_frame_later, path_of, sign_pattern, source_of
 from rigpact.reference_runtime.operations.geometry import same_hemisphere
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 
 STORED = 2
 """Number of roundings of a value that is computed on one side and stored once on both sides."""

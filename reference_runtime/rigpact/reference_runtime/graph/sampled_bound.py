@@ -26,7 +26,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import STORED, largest_change, rounding_bound, stage_bound, written_bound
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames, path_of, path_over_frames
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 
 DRAWS = 64
 MARGIN = 4.0

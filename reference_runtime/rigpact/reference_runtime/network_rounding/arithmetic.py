@@ -1,6 +1,6 @@
 """Roundings of one operation: how large they are, and a way to disturb a value by them.
 
-The model of a rounding is in operations/rounding.py: each float32 operation adds a relative error of at most u. Errors of
+The model of a rounding is in operations/scalars.py: each float32 operation adds a relative error of at most u. Errors of
 different operations are independent and have mean zero (Higham and Mary, SIAM J. Sci. Comput. 41, 2019; Ipsen and Zhou,
 SIAM J. Matrix Anal. 41, 2020). So the error of n roundings of values s_1 … s_n has the deviation
 u·sqrt(s_1² + … + s_n²), and exceeds λ times that with a probability of at most 2·exp(-λ²/2).
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.operations.scalars import UNIT_ROUNDOFF
 
 Array = NDArray[Any]
 BLOCKS = 8

@@ -42,7 +42,7 @@ from rigpact.reference_runtime.network_rounding.arithmetic import (
 )
 from rigpact.reference_runtime.network_rounding.edits import edits_of
 from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.operations.scalars import UNIT_ROUNDOFF, gamma
 
 Run = Callable[[Sequence[Array]], Sequence[Array]]
 PROBES, SIGMAS, STORED = 8, 6.0, 2

@@ -29,7 +29,7 @@ from rigpact.reference_runtime.network_rounding.arithmetic import Array, Rounded
 from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated, gru, lstm, optional
 
 _LIBRARY, _SCALED = 6.0, 4.0
-"""Roundings of a library function: 4 (operations/rounding.py), and 2 for the rational functions of inference runtimes; of an
+"""Roundings of a library function: 4 (operations/scalars.py), and 2 for the rational functions of inference runtimes; of an
 inverse square root and two products."""
 _PROBES, _SIZE = 4, 2.0**-30
 """Measured disturbances: far above the rounding of float64, far below where a smooth function bends."""

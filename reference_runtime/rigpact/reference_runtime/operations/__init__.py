@@ -1,1 +1,1 @@
-"""The arithmetic of runtimes, one file per operation: normalise, squash, compose, history, rot6d."""
+"""The arithmetic of runtimes, each formula once: rotations, six numbers, one number at a time; numpy, no contract."""

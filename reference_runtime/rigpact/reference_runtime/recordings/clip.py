@@ -28,11 +28,9 @@ from rigpact.contract.layout import (
 )
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.operations.definitions.scaling import unscored
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.operations.normalisation import zscored_by
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.scalars import stored, unscored, zscored_by
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.trace import Trace
 
 _ANY = -1

@@ -10,5 +10,5 @@ To add an operation: a module with `OPERATION`, whose `build` reads its paramete
 pyproject.toml; a module comes with `--operations FILE.py`. Every place where sides differ is a `use.choice` or has `misread`
 readings, or one of the `shared` knobs; diagnosis, adequacy and mutants follow from them. `planned` says the same for C++: a step
 of cpp/include/rigpact/plan.hpp, whose function stands in one of cpp/include/rigpact/vocabulary; without it numpy computes every
-run that the operation is part of. Formulas that a system has too stand in operations/definitions.
+run that the operation is part of. Formulas that a system has too stand in operations/.
 """

@@ -22,12 +22,16 @@ from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.definitions.euler import EULER, TRIPLES, turn_about
-from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix, unit
-from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, LENGTHS
-from rigpact.reference_runtime.operations.geometry import matrix_to_quat
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.operations.geometry import (
+    EULER,
+    TRIPLES,
+    exponential,
+    matrix_to_quat,
+    to_matrix,
+    turn_about,
+    unit,
+)
+from rigpact.reference_runtime.operations.scalars import FUNCTIONS, LENGTHS, UNIT_ROUNDOFF, gamma, stored
 from rigpact.reference_runtime.vocabulary.rigs.joint_positions import chained_error
 from rigpact.reference_runtime.vocabulary.rigs.labels import judged
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide

@@ -13,7 +13,7 @@ from rigpact.contract.model.graph import computable, open_model
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.stage import Bounds, NotKnown
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF
+from rigpact.reference_runtime.operations.scalars import UNIT_ROUNDOFF
 
 # The table of positions in a model: found by its numbers, because exporters rename it.
 _NEAR = 1e-6

@@ -10,7 +10,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.plan import Read, moved
 from rigpact.contract.systems.stage import Bound, Bounds
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 
 Terms = Callable[[Frames], FloatArray]
 """Frames -> for each channel the sum of the sizes of the terms that are added up, (N, width)."""

@@ -24,7 +24,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.graph.replayed import check_widths
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reports.comparing.allowance import Allowance
 from rigpact.reports.comparing.pose_meter import Baseline, PoseError, PoseMeter, Targets, targets_of

@@ -10,7 +10,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
 
 SHELL_M = 0.03

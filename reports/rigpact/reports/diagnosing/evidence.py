@@ -20,7 +20,7 @@ from rigpact.reference_runtime.graph.bounds import PATTERNS, STORED, WRITTEN_MAR
 from rigpact.reference_runtime.graph.replayed import Evidence, FedBack, check_widths, path_over_frames
 from rigpact.reference_runtime.graph.run import Changes, ClipDrive, LiveFrames
 from rigpact.reference_runtime.graph.work import Work
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract, with_all_bones
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import before_a_gap

@@ -24,7 +24,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import QUATERNIONS, Stage
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision

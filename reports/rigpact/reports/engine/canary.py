@@ -28,7 +28,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.operations.precision import QUIETLY
+from rigpact.reference_runtime.operations.scalars import QUIETLY
 from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, document_to_clip, recorded_poses
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import read_recording

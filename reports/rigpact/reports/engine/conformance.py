@@ -21,9 +21,8 @@ from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
 from rigpact.reference_runtime.network import ReplayNetwork
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import rotation_errors
+from rigpact.reference_runtime.operations.scalars import stored
+from rigpact.reference_runtime.operations.six_numbers import Rot6d, rotation_errors
 from rigpact.reference_runtime.recordings.clip import RawClip
 
 _LONGEST = 8

@@ -24,7 +24,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.units import Kind, is_si, sized
 from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.scalars import stored
 from rigpact.reports.engine import cpp_text
 from rigpact.reports.engine.codegen import shared_knobs
 from rigpact.reports.engine.conformance import Vectors, conformance_vectors

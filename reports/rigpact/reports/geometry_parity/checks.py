@@ -16,7 +16,7 @@ from rigpact.contract.findings import Finding
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.calling import ALONE, LAYOUTS, ROWS, Array, CallFailed, RowLayout
 from rigpact.reports.geometry_parity.meaning import WORKING_TYPES, Known
 from rigpact.reports.geometry_parity.oracle import (

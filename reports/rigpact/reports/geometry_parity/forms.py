@@ -19,10 +19,15 @@ from rigpact.contract.findings import Rule
 from rigpact.contract.rotation6d import COLUMN_PAIRS
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.definitions.euler import EULER
-from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, to_matrix
-from rigpact.reference_runtime.operations.geometry import matrix_to_quat, transposed
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.geometry import (
+    EULER,
+    FROM_XYZW,
+    TO_XYZW,
+    matrix_to_quat,
+    to_matrix,
+    transposed,
+)
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.oracle import MATCH, decoded, encoded, exp_map
 from rigpact.reports.geometry_parity.roles import Kind, Role
 from rigpact.reports.geometry_parity.samples import ROWS

@@ -11,9 +11,8 @@ The training side may add an epsilon of 1e-8 to a length of at least 0.15 (|b⊥
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.definitions.quaternions import exponential, to_matrix
-from rigpact.reference_runtime.operations.geometry import TRAINING_EPSILON, transposed
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.geometry import TRAINING_EPSILON, exponential, to_matrix, transposed
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.roles import Role
 
 MATCH = 1e-4

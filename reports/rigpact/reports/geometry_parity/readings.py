@@ -16,7 +16,7 @@ from rigpact.contract.conventions import Conventions
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector, transposed, wrap_to_pi
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.forms import (
     Compute,
     EulerOrder,

@@ -10,9 +10,8 @@ import numpy as np
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
-from rigpact.reference_runtime.operations.geometry import matrix_to_quat, same_hemisphere
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.geometry import FROM_XYZW, matrix_to_quat, same_hemisphere
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.oracle import encoded, exp_map
 from rigpact.reports.geometry_parity.roles import Kind, Role
 

@@ -21,7 +21,7 @@ from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, Watch, largest_departure, largest_meaning
 from rigpact.reference_runtime.graph.bounds import replay_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.comparing.stage_comparison import channel_address
 
 _GROWTH = 1.5

@@ -24,7 +24,7 @@ from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.run import Stages
 from rigpact.reference_runtime.graph.bounds import WRITTEN_MARGIN, distance
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite.departures import Leaving, Left

@@ -22,7 +22,7 @@ from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.declared import RunSetup, files_of
 from rigpact.reference_runtime.files.run import Run
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.comparing.pose_meter import pose_error
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite import drift

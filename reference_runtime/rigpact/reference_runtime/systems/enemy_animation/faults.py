@@ -31,9 +31,8 @@ from rigpact.contract.statistics import (
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
-from rigpact.reference_runtime.operations.gram_schmidt import UNGUARDED
-from rigpact.reference_runtime.operations.normalisation import zscored_by
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.scalars import zscored_by
+from rigpact.reference_runtime.operations.six_numbers import UNGUARDED, Rot6d
 from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
 from rigpact.reference_runtime.vocabulary.character.past_poses import (
     Frame,

@@ -19,9 +19,8 @@ from rigpact.contract.statistics import FloatArray, Statistics
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
-from rigpact.reference_runtime.operations.normalisation import zscored_by
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.scalars import stored, zscored_by
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.runs import ClipRows
 from rigpact.reference_runtime.vocabulary.character.intent import CONTACT_SCORE

@@ -21,9 +21,9 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, VISIBLE_RAD, Ordinary, Watch
 from rigpact.reference_runtime.network import aligned
-from rigpact.reference_runtime.operations.definitions.scaling import zscored
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular, rotation_angle_rad
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.scalars import zscored
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows
 from rigpact.reference_runtime.vocabulary.character.output_stages import (

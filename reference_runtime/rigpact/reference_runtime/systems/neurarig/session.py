@@ -16,7 +16,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.network import Evaluate
 from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
+from rigpact.reference_runtime.operations.scalars import LENGTHS
 from rigpact.reference_runtime.systems.neurarig.wire import (
     PACKET,
     RIG_BONES,

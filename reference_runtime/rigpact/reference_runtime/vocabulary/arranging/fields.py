@@ -14,7 +14,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.scalars import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.named_fields import channels_of, fields_named, found_fields
 from rigpact.reference_runtime.vocabulary.rounding_bounds import exact, of_same_frame, only_moved

@@ -17,7 +17,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, moved
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
+from rigpact.reference_runtime.operations.scalars import ORDERS, ages
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame, of_same_frame, only_moved, samples
 

@@ -20,14 +20,14 @@ from rigpact.contract.systems.plan import TARGET, Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
 from rigpact.reference_runtime.network import aligned
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import (
+from rigpact.reference_runtime.operations.scalars import gamma
+from rigpact.reference_runtime.operations.six_numbers import (
     ROTATION_RANGE,
     Replacement,
+    Rot6d,
     gram_schmidt_bound,
     rotation_errors,
 )
-from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.output_stages import (
     COMPOSE_ORDER,
     DELTA_DIRECTION,

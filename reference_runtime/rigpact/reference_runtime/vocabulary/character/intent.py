@@ -17,10 +17,14 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
-from rigpact.reference_runtime.operations.definitions.scaling import zscored
-from rigpact.reference_runtime.operations.normalisation import zscored_by
-from rigpact.reference_runtime.operations.precision import compute_dtype, stored
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.operations.scalars import (
+    UNIT_ROUNDOFF,
+    compute_dtype,
+    gamma,
+    stored,
+    zscored,
+    zscored_by,
+)
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.vocabulary.character.shared import (
     COPY,

@@ -13,12 +13,10 @@ from rigpact.contract.conventions import ChannelOrder, Knob
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROTATIONS, Slice
 from rigpact.contract.statistics import FloatArray, Statistics
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW
-from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS
+from rigpact.reference_runtime.operations.geometry import FROM_XYZW, transposed
 from rigpact.reference_runtime.operations.geometry import compose as composed
-from rigpact.reference_runtime.operations.geometry import transposed
-from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.scalars import MEANS, QUIETLY, STDS, compute_dtype, stored
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.vocabulary.character.rates import LAG
 from rigpact.reference_runtime.vocabulary.character.state import Features
 

@@ -20,13 +20,18 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
-from rigpact.reference_runtime.operations.definitions.history import ORDERS, ages
-from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS
-from rigpact.reference_runtime.operations.normalisation import squashed_zscored, zscored_by
-from rigpact.reference_runtime.operations.precision import QUIETLY, compute_dtype, stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import (
+    FUNCTIONS,
+    ORDERS,
+    QUIETLY,
+    ages,
+    compute_dtype,
+    gamma,
+    squashed_zscored,
+    stored,
+    zscored_by,
+)
+from rigpact.reference_runtime.operations.six_numbers import GRAM_SCHMIDT, Rot6d
 from rigpact.reference_runtime.vocabulary.character.shared import (
     AFFINE,
     CODEC,

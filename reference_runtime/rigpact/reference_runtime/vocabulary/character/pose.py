@@ -19,16 +19,15 @@ from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Chosen, Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
 from rigpact.reference_runtime.operations.geometry import angular_velocity, quaternion_angle_rad
-from rigpact.reference_runtime.operations.precision import compute_dtype, stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import (
+from rigpact.reference_runtime.operations.scalars import compute_dtype, gamma, stored
+from rigpact.reference_runtime.operations.six_numbers import (
     GRAM_SCHMIDT,
     ROTATION_RANGE,
     Replacement,
+    Rot6d,
     gram_schmidt_bound,
     rotation_errors,
 )
-from rigpact.reference_runtime.operations.rounding import gamma
 from rigpact.reference_runtime.vocabulary.character.answer import (
     angles_deg,
     network_unseen,

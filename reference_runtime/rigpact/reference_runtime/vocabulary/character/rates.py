@@ -23,13 +23,17 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds
-from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored
 from rigpact.reference_runtime.operations.geometry import angular_velocity, length
-from rigpact.reference_runtime.operations.normalisation import squashed_zscored
-from rigpact.reference_runtime.operations.precision import compute_dtype, stored
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.operations.scalars import (
+    FUNCTIONS,
+    UNIT_ROUNDOFF,
+    compute_dtype,
+    gamma,
+    squashed_zscored,
+    stored,
+    unscored,
+)
+from rigpact.reference_runtime.operations.six_numbers import GRAM_SCHMIDT, Rot6d
 from rigpact.reference_runtime.vocabulary.character.shared import (
     AXES,
     CODEC,

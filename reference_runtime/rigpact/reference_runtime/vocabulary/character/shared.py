@@ -2,7 +2,7 @@
 
 They serve the page of one system and know its stages by their names; a schema bundle brings layouts and statistics.
 
-How far two correct implementations differ: the rounding model is in operations/rounding.py. Errors are multiplied by the
+How far two correct implementations differ: the rounding model is in operations/scalars.py. Errors are multiplied by the
 conditioning of the next operation: 1/std of a z-score, 1/|a| and |b|/|b⊥| of Gram–Schmidt, fps of a finite difference. If a
 decision is within rounding of its threshold, both results are correct: the bound of a wrapped heading includes both, that of
 a rotation whose axis may be lost is infinite, and the value is not judged. A bound is computed from recorded values, so a
@@ -25,9 +25,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bound, Compute
-from rigpact.reference_runtime.operations.definitions.scaling import unscored
-from rigpact.reference_runtime.operations.precision import COMPUTE_DTYPE
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import COMPUTE_DTYPE, gamma, unscored
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, LOST_AXES, PACKING
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
 

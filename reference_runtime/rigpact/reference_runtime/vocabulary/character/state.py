@@ -18,10 +18,8 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
-from rigpact.reference_runtime.operations.definitions.scaling import FUNCTIONS, unscored, zscored
 from rigpact.reference_runtime.operations.geometry import wrap_to_pi
-from rigpact.reference_runtime.operations.precision import compute_dtype, stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import FUNCTIONS, compute_dtype, gamma, stored, unscored, zscored
 from rigpact.reference_runtime.vocabulary.character.shared import (
     AFFINE,
     COPY,

@@ -16,8 +16,7 @@ from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.geometry import transposed
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma, stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 from rigpact.reference_runtime.vocabulary.turning.convert import (

@@ -14,10 +14,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.problem import DataCheck, Problem
-from rigpact.reference_runtime.operations.definitions.quaternions import exponential
-from rigpact.reference_runtime.operations.definitions.scaling import LENGTHS
-from rigpact.reference_runtime.operations.geometry import cross, length, matrix_to_quat, quat_to_vector
-from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.geometry import cross, exponential, length, matrix_to_quat, quat_to_vector
+from rigpact.reference_runtime.operations.scalars import LENGTHS, stored
 
 FEWEST_POSES, LEAST_DIFFERENT = 2, 0.05
 """At least two poses, and at least one pose in twenty must be new."""

@@ -13,7 +13,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.scalars import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import Moved, of_same_frame, samples, sum_of, wide
 

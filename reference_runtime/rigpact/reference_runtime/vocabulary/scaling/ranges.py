@@ -13,10 +13,17 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
 from rigpact.contract.units import UNITS
-from rigpact.reference_runtime.operations.definitions.scaling import CLIPPED, FUNCTIONS, LENGTHS, Function, stretched
 from rigpact.reference_runtime.operations.geometry import wrapped
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import UNIT_ROUNDOFF, gamma
+from rigpact.reference_runtime.operations.scalars import (
+    CLIPPED,
+    FUNCTIONS,
+    LENGTHS,
+    UNIT_ROUNDOFF,
+    Function,
+    gamma,
+    stored,
+    stretched,
+)
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.named_fields import whole_count
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result, samples, wide
@@ -72,7 +79,7 @@ CLIP = Operation(
 
 _LIKELY = ("tanh", "sigmoid", "softmax", "exp")
 _LIBRARY_ULP = 4.0
-"""A library function of float32 counts as four roundings (see operations/rounding.py)."""
+"""A library function of float32 counts as four roundings (see operations/scalars.py)."""
 
 
 def _squash(use: Use) -> Built:

@@ -12,9 +12,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.definitions.scaling import MEANS, STDS, unscored, zscored
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import MEANS, STDS, gamma, stored, unscored, zscored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame, samples, wide
 

@@ -12,9 +12,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import QUATERNIONS, Bounds
-from rigpact.reference_runtime.operations.definitions.quaternions import PRODUCTS, exponential
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.geometry import PRODUCTS, exponential
+from rigpact.reference_runtime.operations.scalars import gamma, stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame, only_moved, samples, sum_of, wide
 from rigpact.reference_runtime.vocabulary.turning.quaternions import order_knob, order_written, split

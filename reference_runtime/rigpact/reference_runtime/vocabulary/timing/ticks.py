@@ -14,8 +14,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma, stored
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame
 
 

@@ -18,11 +18,18 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import QUATERNIONS, RAW, Bounds
-from rigpact.reference_runtime.operations.definitions.euler import EULER
-from rigpact.reference_runtime.operations.definitions.quaternions import FROM_XYZW, TO_XYZW, exponential, to_matrix
-from rigpact.reference_runtime.operations.geometry import cross, rotation_vector, same_hemisphere, transposed
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.geometry import (
+    EULER,
+    FROM_XYZW,
+    TO_XYZW,
+    cross,
+    exponential,
+    rotation_vector,
+    same_hemisphere,
+    to_matrix,
+    transposed,
+)
+from rigpact.reference_runtime.operations.scalars import gamma, stored
 from rigpact.reference_runtime.operations.six_numbers import PACKING
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide

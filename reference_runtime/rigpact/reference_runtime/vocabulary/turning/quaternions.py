@@ -10,7 +10,7 @@ from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import QUATERNIONS
-from rigpact.reference_runtime.operations.definitions.quaternions import (
+from rigpact.reference_runtime.operations.geometry import (
     FRAMES,
     FROM_XYZW,
     ONE_SIGN_WRONG,
@@ -19,7 +19,7 @@ from rigpact.reference_runtime.operations.definitions.quaternions import (
     TURNS,
     rotated,
 )
-from rigpact.reference_runtime.operations.precision import stored
+from rigpact.reference_runtime.operations.scalars import stored
 from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
 from rigpact.reference_runtime.vocabulary.named_fields import whole_count
 from rigpact.reference_runtime.vocabulary.rounding_bounds import sum_of, wide

@@ -11,9 +11,8 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.frames import Frames
 from rigpact.contract.systems.layout import FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.definitions.quaternions import unit, unit_or_identity, unit_or_zeros
-from rigpact.reference_runtime.operations.precision import stored
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.geometry import unit, unit_or_identity, unit_or_zeros
+from rigpact.reference_runtime.operations.scalars import gamma, stored
 from rigpact.reference_runtime.vocabulary.named_fields import whole_count
 from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
 

@@ -32,9 +32,8 @@ from rigpact.contract.statistics import FloatArray, Statistics, frozen_float32
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.graph.replayed import Evidence
-from rigpact.reference_runtime.operations.rot6d import Rot6d
-from rigpact.reference_runtime.operations.rotation_bounds import GRAM_SCHMIDT
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
+from rigpact.reference_runtime.operations.six_numbers import GRAM_SCHMIDT, Rot6d
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
 
 _OPERATIONS = 8

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
 from rigpact.reports.diagnosing.relations.relation import (
     FRAME,

@@ -18,7 +18,7 @@ from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.units import NO_UNIT
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.comparing.compare import Comparison
 from rigpact.reports.comparing.pose_meter import PoseError
 from rigpact.reports.comparing.stage_comparison import StageComparison, channel_address

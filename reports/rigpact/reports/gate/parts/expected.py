@@ -20,7 +20,7 @@ from rigpact.contract.settings.gate import RecordedRun
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.units import is_si
-from rigpact.reference_runtime.operations.rot6d import Rot6d
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER
 from rigpact.reports.comparing.pose_meter import pose_error, targets_of

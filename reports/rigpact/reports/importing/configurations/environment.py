@@ -14,7 +14,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.definitions.quaternions import TO_XYZW, TURNS, rotated
+from rigpact.reference_runtime.operations.geometry import TO_XYZW, TURNS, rotated
 from rigpact.reports.importing.configurations.env_yaml import fill_draft
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
 from rigpact.reports.importing.stacks.robot import OF_MOTION, TRACKING

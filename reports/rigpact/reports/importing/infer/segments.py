@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.definitions.quaternions import rotated
+from rigpact.reference_runtime.operations.geometry import rotated
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
 from rigpact.reports.importing.infer.affine import FEW, Line, clipped_line, line_between, near_columns

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import STORED, Target

@@ -9,9 +9,9 @@ import numpy as np
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
-from rigpact.reference_runtime.operations.definitions.quaternions import conjugate
-from rigpact.reference_runtime.operations.definitions.quaternions import product as multiplied
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.geometry import conjugate
+from rigpact.reference_runtime.operations.geometry import product as multiplied
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.places import Group, groups_of
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.subject import DivergentStage

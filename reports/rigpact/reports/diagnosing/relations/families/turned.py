@@ -14,7 +14,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.units import UNITS, kind_of
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
-from rigpact.reference_runtime.operations.rounding import gamma
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.places import NUMBERS_OF_A_ROTATION, Group
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, ChannelSet
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
