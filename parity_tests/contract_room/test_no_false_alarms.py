@@ -9,10 +9,9 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Severity
 from rigpact.contract.rules import Artefacts, check
-from rigpact.fixtures.clip_format import generate_clip
-from rigpact.fixtures.json_files import plain_document
-from rigpact.fixtures.motion.skeleton import demo_skeleton
-from rigpact.fixtures.motion.styles import STYLES
+from rigpact.fixtures.clip_format import generate_clip, plain_document
+from rigpact.fixtures.course import STYLES
+from rigpact.fixtures.skeleton import demo_skeleton
 
 
 def document(kind: Kind, name: str, content: Any) -> Document:
@@ -40,9 +39,13 @@ def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str)
 @pytest.mark.parametrize(("seed", "fps"), [(11, 30.0), (12, 60.0), (11, 60.0), (12, 120.0), (11, 120.0), (12, 30.0)])
 def test_a_freshly_fitted_character_is_sound(seed: int, fps: float) -> None:
     """Statistics of a handful of clips are rough; rough is not a defect, at any rate."""
-    from rigpact.training.enemy_animation.arrays import clip_arrays
-    from rigpact.training.enemy_animation.converter import norm_template, pretrain_template, teacher_batch
-    from rigpact.training.enemy_animation.statistics import fit_statistics
+    from rigpact.training.enemy_statistics import (
+        clip_arrays,
+        fit_statistics,
+        norm_template,
+        pretrain_template,
+        teacher_batch,
+    )
 
     motions = {f"{style}_{seed}": generate_clip(style, seed, 120, fps) for style in list(STYLES)[seed % 3 :: 3]}
     arrays = {name: clip_arrays(motion) for name, motion in motions.items()}

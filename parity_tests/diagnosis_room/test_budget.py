@@ -15,7 +15,7 @@ import pytest
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.systems.contract import Contract
-from rigpact.fixtures.demo import demo_robot
+from rigpact.fixtures import demo_robot
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reference_runtime.graph import replayed
 from rigpact.reference_runtime.graph.replayed import Evidence

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.pages.registry import find_system
-from rigpact.fixtures.mutants.conventions import single_changes, words
+from rigpact.fixtures.mutants import single_changes, words
 
 from ..every_case import every_case
 from ..scene import demo_contract

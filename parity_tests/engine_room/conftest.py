@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rigpact.fixtures.demo import demo_bundle
+from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles

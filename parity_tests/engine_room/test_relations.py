@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract import load_contract
-from rigpact.fixtures.demo import demo_bundle
+from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.precision import Precision

@@ -10,8 +10,8 @@ import onnx
 import pytest
 
 from rigpact.fixtures import demo_bundle, generate_clip
-from rigpact.fixtures.motion.styles import HELD_OUT_STYLES, TRAINING_STYLES
-from rigpact.training.enemy_animation.build import BUNDLE_CLIPS, FPS, full_plan, generate_clips
+from rigpact.fixtures.course import HELD_OUT_STYLES, TRAINING_STYLES
+from rigpact.training.enemy_animation import BUNDLE_CLIPS, FPS, full_plan, generate_clips
 
 BUNDLE = demo_bundle()
 
@@ -53,10 +53,9 @@ def test_a_committed_clip_regenerates_was_not_trained_on_and_turns_past_pi() -> 
 @pytest.mark.nightly
 def test_committed_statistics_regenerate() -> None:
     """Statistics of other motion than the generator's: every fixture built on them is quietly off."""
-    from rigpact.fixtures.json_files import plain_document
-    from rigpact.fixtures.motion.skeleton import demo_skeleton
-    from rigpact.training.enemy_animation.converter import norm_template, pretrain_template
-    from rigpact.training.enemy_animation.statistics import fit_statistics
+    from rigpact.fixtures.clip_format import plain_document
+    from rigpact.fixtures.skeleton import demo_skeleton
+    from rigpact.training.enemy_statistics import fit_statistics, norm_template, pretrain_template
 
     plan = full_plan()
     statistics = fit_statistics(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from rigpact.fixtures import STYLES, generate_clip
-from rigpact.fixtures.motion.motion import generate_motion
-from rigpact.fixtures.motion.skeleton import demo_skeleton, forward_kinematics
+from rigpact.fixtures.motion import generate_motion
+from rigpact.fixtures.skeleton import demo_skeleton, forward_kinematics
 
 FPS, SOLE_M = 60.0, 0.02
 # A stored column is off by at most half a float32 step near 1, 2^-25 per entry; along the longest chain (6 joints from

@@ -16,13 +16,13 @@ torch = pytest.importorskip("torch")
 import onnxruntime  # noqa: E402  (torch is optional)
 
 from rigpact.fixtures import generate_clip  # noqa: E402
-from rigpact.fixtures.json_files import write_document  # noqa: E402
-from rigpact.fixtures.mutants.conventions import bone_orders, input_orders  # noqa: E402
-from rigpact.training.enemy_animation.arrays import clip_arrays  # noqa: E402
-from rigpact.training.enemy_animation.build import build_bundle, small_plan  # noqa: E402
-from rigpact.training.enemy_animation.model import INPUT_NAMES, MotionModel, export_model  # noqa: E402
-from rigpact.training.enemy_animation.statistics import (  # noqa: E402
+from rigpact.fixtures.clip_format import write_document  # noqa: E402
+from rigpact.fixtures.mutants import bone_orders, input_orders  # noqa: E402
+from rigpact.training.enemy_animation import build_bundle, small_plan  # noqa: E402
+from rigpact.training.enemy_network import INPUT_NAMES, MotionModel, export_model  # noqa: E402
+from rigpact.training.enemy_statistics import (  # noqa: E402
     FittedStatistics,
+    clip_arrays,
     fit_statistics,
     network_inputs,
     wrap_yaw,

@@ -20,7 +20,7 @@ from rigpact.contract.bundle import load_contract
 from rigpact.contract.findings import Severity
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.fixtures.demo import demo_bundle
+from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.network import CallableNetwork, Network, OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace

@@ -19,7 +19,7 @@ from rigpact.contract import load_contract
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import read_configuration
-from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
+from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.describing.breaking_text import write_record
 from rigpact.reports.gate.answer.report import GateReport, Part

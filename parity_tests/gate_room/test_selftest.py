@@ -12,10 +12,8 @@ import pytest
 
 from rigpact.contract import ContractRefused, load_contract
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.fixtures.mutants.conventions import single_changes
-from rigpact.fixtures.mutants.documents import CONTRACT, DECLARATION, EDITS, TRAINING
-from rigpact.fixtures.mutants.model_files import MODEL_EDITS
-from rigpact.fixtures.mutants.recordings import SLIPS, broken_files, wrong_rows
+from rigpact.fixtures.document_mutants import CONTRACT, DECLARATION, EDITS, TRAINING
+from rigpact.fixtures.mutants import MODEL_EDITS, SLIPS, broken_files, single_changes, wrong_rows
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports import processes
 from rigpact.reports.gate.project import Project

@@ -196,7 +196,7 @@ def test_a_sound_module_has_no_finding(geometry: Geometry, name: str, seed: int)
 def test_the_training_side_of_the_demo_has_its_known_defects(geometry: Geometry) -> None:
     """It has the deployed side's: an inexact acos, and axes that collapse where the engine replaces them; twice the same."""
     pytest.importorskip("torch", reason="the extra [training] is not installed: the training side cannot be imported")
-    words = ("rigpact.training.enemy_animation.geometry", "--format", "json", "--seed", 3)
+    words = ("rigpact.training.enemy_geometry", "--format", "json", "--seed", 3)
     plain, declared = geometry(*words), geometry(*words, "--set", "degenerate_axis=zero")
     assert (plain.status, set(codes(plain))) == (0, {"RP867", "RP871"})
     assert (declared.status, codes(declared)) == (0, ["RP867"])

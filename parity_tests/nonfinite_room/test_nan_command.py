@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.fixtures.motion.skeleton import demo_skeleton
+from rigpact.fixtures.skeleton import demo_skeleton
 from rigpact.reference_runtime import open_run, run_frames, write_trace
 from rigpact.reference_runtime.files.declared import RunSetup
 

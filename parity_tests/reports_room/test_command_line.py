@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import typer
 
-from rigpact.fixtures.demo import demo_robot
+from rigpact.fixtures import demo_robot
 from rigpact.reports.command_line import application
 from rigpact.reports.command_line.examples import EXAMPLES
 from rigpact.reports.terminal import counted, say_aside, tracked, working

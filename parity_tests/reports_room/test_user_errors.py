@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.fixtures import demo_bundle
-from rigpact.fixtures.demo import demo_robot
+from rigpact.fixtures import demo_bundle, demo_robot
 
 from ..every_case import every_case
 

@@ -35,7 +35,7 @@ V, Q, R, SIX = (3,), (4,), (3, 3), (36,)
 def training():
     """The training side's functions, and what takes an array to them."""
     torch = pytest.importorskip("torch", reason="whether training and engine agree is not known without torch")
-    from rigpact.training.enemy_animation import geometry as training
+    from rigpact.training import enemy_geometry as training
 
     return training, lambda array: torch.from_numpy(np.ascontiguousarray(array))
 

@@ -97,7 +97,7 @@ def test_float32_maths_never_alarms_where_an_axis_is_lost(plain, lost, mode, pol
 def test_torch_training_geometry_is_within_the_bound(demo):
     """The same network output through the training side's own composition."""
     torch = pytest.importorskip("torch", reason="whether training and engine agree is not known without torch")
-    from rigpact.training.enemy_animation.geometry import compose_rot6d_delta
+    from rigpact.training.enemy_geometry import compose_rot6d_delta
 
     place = demo.contract.numbers.state["BoneRotations6D"].range
     residual = torch.from_numpy(demo.stages["y_norm"] * demo.contract.numbers.output_statistics.std)

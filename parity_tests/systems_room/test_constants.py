@@ -16,9 +16,9 @@ from rigpact.contract import ContractRefused
 from rigpact.contract.contract_files import contract_to_bytes, contract_to_json, open_contract
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.systems.layout import json_to_fields
-from rigpact.training.blender_ik.data import LAYER_WIDTHS
-from rigpact.training.imu_pose.facts import EXERCISES, FORMS, JOINTS
-from rigpact.training.neurarig.data import walk_rows
+from rigpact.training.blender_ik_losses import LAYER_WIDTHS
+from rigpact.training.imu_motion import EXERCISES, FORMS, JOINTS
+from rigpact.training.neurarig import walk_rows
 
 from ..every_case import every_case
 from .declared_runs import BUNDLES, SYSTEMS, scene

@@ -15,30 +15,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.graph.window import SampleWindow, stream
-from rigpact.training.imu_pose.build import (
-    MultiTaskLoss,
-    coverage,
-    export_imu_pose,
-    fit_temperature,
-    mean_joint_error_m,
-    moving,
-    negative_log_likelihood,
-    simulate_windows,
-    standard_scores,
-)
-from rigpact.training.imu_pose.facts import JOINTS, SYSTEM
-from rigpact.training.imu_pose.model import FULL, ImuPoseNetwork, Size
-from rigpact.training.imu_pose.motion import (
-    EXERCISE,
-    Flaws,
-    Movement,
-    draw_flaws,
-    ideal,
-    leg_angles,
-    measured,
-    movements,
-    rest_m,
-)
+from rigpact.training import imu_motion as motion
+from rigpact.training import imu_pose
 
 from ..every_case import every_case
 from . import declared_runs
@@ -51,31 +29,36 @@ BONES = [pair for chain in _LEGS_AND_ARMS for pair in pairwise(map(int, chain.sp
 
 
 @pytest.fixture(scope="module")
-def simulated() -> list[Movement]:
+def simulated() -> list[motion.Movement]:
     """Six windows of two seconds."""
-    return list(movements(seed=11, count=6, samples=200))
+    return list(motion.movements(seed=11, count=6, samples=200))
 
 
-def test_a_body_keeps_its_bones_stands_and_moves_as_its_label_says(simulated: list[Movement]) -> None:
+def test_a_body_keeps_its_bones_stands_and_moves_as_its_label_says(simulated: list[motion.Movement]) -> None:
     """A thigh that grows, a squat in free fall, a label of another exercise: the network learns each of them."""
     assert len(simulated) == 6
     for movement in simulated:
         for parent, child in BONES:
             length = np.linalg.norm(movement.joints_m[:, child] - movement.joints_m[:, parent], axis=1)
-            assert length == pytest.approx(np.linalg.norm(rest_m(JOINTS[child]) - rest_m(JOINTS[parent])), abs=1e-9)
+            assert length == pytest.approx(
+                np.linalg.norm(motion.rest_m(motion.JOINTS[child]) - motion.rest_m(motion.JOINTS[parent])), abs=1e-9
+            )
         for foot in ("ankle_l", "ankle_r", "foot_l", "foot_r"):
-            assert np.linalg.norm(movement.joints_m[:, JOINTS.index(foot)] - rest_m(foot), axis=1).max() < 0.005
+            assert (
+                np.linalg.norm(movement.joints_m[:, motion.JOINTS.index(foot)] - motion.rest_m(foot), axis=1).max()
+                < 0.005
+            )
         assert movement.joints_m[:, 0, 2].min() > 0.5
         assert movement.joints_m[..., 2].min() > 0.0
         moved = np.ptp(movement.joints_m[:, 0], axis=0)
-        assert moved[2] == moved.max() if list(EXERCISE)[movement.exercise] == "squat" else moved[2] < 0.25
+        assert moved[2] == moved.max() if list(motion.EXERCISE)[movement.exercise] == "squat" else moved[2] < 0.25
 
 
-def test_the_sensor_agrees_with_mujocos_gyroscope_and_feels_gravity(simulated: list[Movement]) -> None:
+def test_the_sensor_agrees_with_mujocos_gyroscope_and_feels_gravity(simulated: list[motion.Movement]) -> None:
     """Two derivations of one angular rate. Central differences over 20 ms are off by w''·h²/6: 0.05 rad/s at these paces."""
     assert len(simulated) == 6
     for movement in simulated:
-        own = ideal(movement.pelvis_m, movement.pelvis_rotation)
+        own = motion.ideal(movement.pelvis_m, movement.pelvis_rotation)
         assert own[1:-1, 3:] == pytest.approx(movement.witness[1:-1, 3:], abs=0.05)
         force = np.einsum("tij,tj->ti", movement.pelvis_rotation, own[:, :3])
         # the mean of an acceleration over T seconds is the change of speed over T: under 1.5 m/s in 2 s
@@ -86,15 +69,15 @@ def test_the_sensor_agrees_with_mujocos_gyroscope_and_feels_gravity(simulated: l
 def test_leg_angles_put_the_foot_flat_where_it_stood(side: str) -> None:
     """Forward kinematics of the angles, scalar rotation by scalar rotation."""
     move, lean = np.array([[0.06, -0.1, -0.3]]), np.array([0.4])
-    angles = {name: float(values[0]) for name, values in leg_angles(side, move, lean).items()}
+    angles = {name: float(values[0]) for name, values in motion.leg_angles(side, move, lean).items()}
 
     def about(axis: str, angle: float) -> np.ndarray:
         c, s = math.cos(angle), math.sin(angle)
         return np.array([[1, 0, 0], [0, c, -s], [0, s, c]] if axis == "x" else [[c, 0, s], [0, 1, 0], [-s, 0, c]])
 
-    hip, knee, ankle = (rest_m(f"{name}{side}") for name in ("hip", "knee", "ankle"))
+    hip, knee, ankle = (motion.rest_m(f"{name}{side}") for name in ("hip", "knee", "ankle"))
     turn = about("x", -0.4)
-    at = rest_m("pelvis") + move[0] + turn @ (hip - rest_m("pelvis"))
+    at = motion.rest_m("pelvis") + move[0] + turn @ (hip - motion.rest_m("pelvis"))
     turn = turn @ about("x", angles["hip_x"]) @ about("y", angles["hip_y"])
     at = at + turn @ (knee - hip)
     turn = turn @ about("x", angles["knee_x"])
@@ -106,7 +89,7 @@ def test_leg_angles_put_the_foot_flat_where_it_stood(side: str) -> None:
 
 def test_a_sensor_on_a_turntable_feels_the_centre_and_at_rest_the_floor() -> None:
     """Specific force: w²r towards the centre, w about z, both constant in the sensor's own axes; at rest 9.81 up."""
-    still = ideal(np.zeros((5, 3)), np.broadcast_to(np.eye(3), (5, 3, 3)))
+    still = motion.ideal(np.zeros((5, 3)), np.broadcast_to(np.eye(3), (5, 3, 3)))
     assert still == pytest.approx(np.tile([0.0, 0.0, 9.81, 0.0, 0.0, 0.0], (5, 1)))
     rate, radius, step = 3.0, 0.4, 0.01
     angle = rate * step * np.arange(50)
@@ -115,17 +98,17 @@ def test_a_sensor_on_a_turntable_feels_the_centre_and_at_rest_the_floor() -> Non
     rotation = np.stack([[[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]] for c, s in zip(cosine, sine, strict=True)])
     # the second difference of a cosine is 2(1-cos(w h))/h² = w²(1 - (w h)²/12 + …) times its value
     exact = -radius * 2.0 * (1.0 - math.cos(rate * step)) / step**2
-    assert ideal(position, rotation)[5] == pytest.approx([exact, 0.0, 9.81, 0.0, 0.0, rate], abs=1e-9)
+    assert motion.ideal(position, rotation)[5] == pytest.approx([exact, 0.0, 9.81, 0.0, 0.0, rate], abs=1e-9)
     assert exact == pytest.approx(-radius * rate**2, rel=(rate * step) ** 2 / 12.0 * 1.01)
 
 
 def test_a_phone_clips_and_its_mounting_is_a_rotation() -> None:
     """Beyond 16 g a phone reports 16 g; a mounting that stretches makes it feel more gravity than there is."""
-    flaws = Flaws(np.eye(3), np.ones(6), np.zeros(3), np.zeros(3), 0.0, 0.0)
-    reading = measured(np.array([[1000.0, 0, 0, 0, -100.0, 0]]), flaws, np.random.default_rng(0))
+    flaws = motion.Flaws(np.eye(3), np.ones(6), np.zeros(3), np.zeros(3), 0.0, 0.0)
+    reading = motion.measured(np.array([[1000.0, 0, 0, 0, -100.0, 0]]), flaws, np.random.default_rng(0))
     assert reading[0, [0, 4]] == pytest.approx([16 * 9.81, -math.radians(2000.0)])
     for seed in range(20):
-        mounting = draw_flaws(np.random.default_rng(seed)).mounting
+        mounting = motion.draw_flaws(np.random.default_rng(seed)).mounting
         assert mounting @ mounting.T == pytest.approx(np.eye(3), abs=1e-14)
         assert np.linalg.det(mounting) == pytest.approx(1.0)
 
@@ -133,27 +116,27 @@ def test_a_phone_clips_and_its_mounting_is_a_rotation() -> None:
 # ---- the network
 
 
-def _count(size: Size) -> int:
-    return sum(parameter.numel() for parameter in ImuPoseNetwork(size).parameters())
+def _count(size: imu_pose.Size) -> int:
+    return sum(parameter.numel() for parameter in imu_pose.ImuPoseNetwork(size).parameters())
 
 
 def test_the_full_network_has_the_published_number_of_parameters() -> None:
     """6,107,375 at three exercises and five forms; 128 + 1 for each more exercise, 64 + 1 for each more form."""
-    assert _count(FULL) == 6_107_375
-    assert _count(Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=1)) == 6_107_117
-    assert _count(Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=4, forms=7)) == 6_107_375 + 129 + 2 * 65
+    assert _count(imu_pose.FULL) == 6_107_375
+    assert _count(imu_pose.Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=1)) == 6_107_117
+    assert _count(imu_pose.Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=4, forms=7)) == 6_107_375 + 129 + 2 * 65
 
 
 @pytest.fixture(scope="module")
-def tiny_onnx() -> tuple[ImuPoseNetwork, bytes]:
+def tiny_onnx() -> tuple[imu_pose.ImuPoseNetwork, bytes]:
     """A network with weights and batch statistics that are not the initial ones, and its export."""
     torch.manual_seed(3)
-    model = ImuPoseNetwork(Size(16, 2, 1, 2, 32, (32, 24), 16))
+    model = imu_pose.ImuPoseNetwork(imu_pose.Size(16, 2, 1, 2, 32, (32, 24), 16))
     model(torch.randn(8, 50, 6))  # in training mode: moves the batch statistics
-    return model.eval(), export_imu_pose(model)
+    return model.eval(), imu_pose.export_imu_pose(model)
 
 
-def test_streaming_and_batches_of_windows_agree_bit_for_bit(tiny_onnx: tuple[ImuPoseNetwork, bytes]) -> None:
+def test_streaming_and_batches_of_windows_agree_bit_for_bit(tiny_onnx: tuple[imu_pose.ImuPoseNetwork, bytes]) -> None:
     """The same rows reach the network, one by one or from a file; a short window padded with zeros would be a fall."""
     session = onnxruntime.InferenceSession(tiny_onnx[1], providers=["CPUExecutionProvider"])
 
@@ -180,21 +163,21 @@ def test_the_committed_files_run_and_stand_on_the_floor() -> None:
     of = scene("imu_pose")
     stages = declared_runs.run(of.contract, of.given, of.network)
     pose = stages["pose"].reshape(-1, 17, 3)
-    assert np.all(pose[:, JOINTS.index("head"), 2] > pose[:, JOINTS.index("pelvis"), 2] + 0.4)
-    assert np.abs(pose[:, JOINTS.index("foot_l"), 2] - 0.03).max() < 0.03
-    assert 0.001 < stages["sigma"].reshape(-1, 17, 3)[:, JOINTS.index("pelvis"), 2].mean() < 0.05
+    assert np.all(pose[:, motion.JOINTS.index("head"), 2] > pose[:, motion.JOINTS.index("pelvis"), 2] + 0.4)
+    assert np.abs(pose[:, motion.JOINTS.index("foot_l"), 2] - 0.03).max() < 0.03
+    assert 0.001 < stages["sigma"].reshape(-1, 17, 3)[:, motion.JOINTS.index("pelvis"), 2].mean() < 0.05
     assert {name: rows.shape for name, rows in stages.items()} == {
-        name: (100, SYSTEM.vectors[name].width) for name in SYSTEM.graph.names
+        name: (100, motion.SYSTEM.vectors[name].width) for name in motion.SYSTEM.graph.names
     }
 
 
 def test_the_committed_network_is_as_good_as_its_page_says() -> None:
     """Twenty people whom the training never saw: joints within 2.5 cm, the spread neither too wide nor too narrow."""
-    of, windows = scene("imu_pose"), simulate_windows(99, 20)
+    of, windows = scene("imu_pose"), imu_pose.simulate_windows(99, 20)
     runs = [declared_runs.run(of.contract, {"imu": imu}, of.network) for imu in windows.imu]
     pose, sigma = (np.stack([run[name] for run in runs]) for name in ("pose", "sigma"))
     assert np.linalg.norm((pose - windows.pose_m).reshape(-1, 3), axis=1).mean() < 0.025
-    assert 0.6 < coverage(standard_scores(pose, sigma, windows.pose_m)) < 0.8
+    assert 0.6 < imu_pose.coverage(imu_pose.standard_scores(pose, sigma, windows.pose_m)) < 0.8
 
 
 # ---- losses and calibration
@@ -205,15 +188,17 @@ def test_the_losses_are_those_of_the_document() -> None:
     generator = torch.Generator().manual_seed(1)
     head, pose = torch.randn(2, 3, 102, generator=generator), torch.randn(2, 3, 51, generator=generator)
     normal = torch.distributions.Normal(head[..., 0::2], (0.5 * head[..., 1::2]).exp())
-    assert negative_log_likelihood(head, pose).item() == pytest.approx(-normal.log_prob(pose).mean().item(), rel=1e-5)
+    assert imu_pose.negative_log_likelihood(head, pose).item() == pytest.approx(
+        -normal.log_prob(pose).mean().item(), rel=1e-5
+    )
     head, pose = torch.zeros(1, 2, 102), torch.zeros(1, 2, 51)
     pose[..., 0], pose[..., 1] = 0.3, 0.4
-    assert mean_joint_error_m(head, pose).item() == pytest.approx(0.5 / 17)
+    assert imu_pose.mean_joint_error_m(head, pose).item() == pytest.approx(0.5 / 17)
 
 
 def test_the_learned_weights_cannot_run_away() -> None:
     """With exp(w)·loss alone the cheapest weight is zero and the task is never learned: here the optimum is finite."""
-    loss = MultiTaskLoss()
+    loss = imu_pose.MultiTaskLoss()
     outputs = (torch.zeros(2, 4, 102), torch.zeros(2, 3), torch.zeros(2, 5), torch.full((2, 1), 0.5))
     pose, labels = torch.ones(2, 4, 51), torch.zeros(2, dtype=torch.long)
     optimiser = torch.optim.SGD(loss.parameters(), lr=0.5)
@@ -228,14 +213,14 @@ def test_the_learned_weights_cannot_run_away() -> None:
 def test_a_temperature_mends_a_spread_and_what_never_moves_is_not_scored() -> None:
     """A normal distribution claimed half as wide: factor 2, coverage 68 %. A still third of the body makes any spread perfect."""
     scores = 2.0 * np.random.default_rng(4).normal(size=200_000)
-    temperature = fit_temperature(scores)
+    temperature = imu_pose.fit_temperature(scores)
     assert temperature == pytest.approx(2.0, rel=0.01)
-    assert coverage(scores) == pytest.approx(math.erf(0.5 / math.sqrt(2)), abs=0.01)
-    assert coverage(scores / temperature) == pytest.approx(math.erf(1 / math.sqrt(2)), abs=1e-3)
+    assert imu_pose.coverage(scores) == pytest.approx(math.erf(0.5 / math.sqrt(2)), abs=0.01)
+    assert imu_pose.coverage(scores / temperature) == pytest.approx(math.erf(1 / math.sqrt(2)), abs=1e-3)
     pose = np.zeros((5, 10, 51))
     pose[..., 7] = np.linspace(0.0, 1.0, 10)
-    assert np.flatnonzero(moving(pose)).tolist() == [7]
-    assert standard_scores(np.zeros_like(pose), np.ones_like(pose), pose).shape == (50,)
+    assert np.flatnonzero(imu_pose.moving(pose)).tolist() == [7]
+    assert imu_pose.standard_scores(np.zeros_like(pose), np.ones_like(pose), pose).shape == (50,)
 
 
 @every_case(

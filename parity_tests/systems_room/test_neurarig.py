@@ -28,7 +28,7 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
     encode_reply,
 )  # fmt: skip
 from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
-from rigpact.training.neurarig.data import (
+from rigpact.training.neurarig import (
     BONES,
     REST_POSITIONS_CM,
     encode_frame,

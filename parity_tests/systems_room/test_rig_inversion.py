@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.operations.scalars import LENGTHS
-from rigpact.training.rig_inversion.rig import rig_mesh
+from rigpact.training.rig_inversion import rig_mesh
 
 from ..every_case import every_case
 from . import declared_runs

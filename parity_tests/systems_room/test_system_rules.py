@@ -28,7 +28,7 @@ from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, json_to_fields
 from rigpact.reference_runtime.recordings.trace import TraceHeader
 from rigpact.reports.diagnosing.probe import random_rows as probe_rows
-from rigpact.training.neurarig.data import random_rows
+from rigpact.training.neurarig import random_rows
 
 from ..every_case import every_case
 from ..golden_findings import check_golden

@@ -18,15 +18,13 @@ import torch
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reference_runtime.graph.run import run_clip, stages_from
 from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
-from rigpact.training.blender_ik import build as ik
-from rigpact.training.blender_ik import losses
-from rigpact.training.blender_ik.data import draw_poses, sampling_limits_rad
-from rigpact.training.blender_ik.losses import PoseBatch, forward_kinematics, pose_batch
+from rigpact.training import blender_ik as ik
+from rigpact.training import blender_ik_losses as losses
+from rigpact.training import neurarig
+from rigpact.training import rig_inversion as inversion
 from rigpact.training.making import evaluated
-from rigpact.training.neurarig import build as neurarig
-from rigpact.training.neurarig.data import PUBLISHED, random_rows
-from rigpact.training.rig_inversion import build as inversion
-from rigpact.training.rig_inversion.rig import animation_parameters, meshes, rig_mesh
+from rigpact.training.neurarig import PUBLISHED, random_rows
+from rigpact.training.rig_inversion import animation_parameters, meshes, rig_mesh
 
 from ..every_case import every_case
 from .declared_runs import BUNDLES, run
@@ -48,9 +46,9 @@ def test_the_networks_have_their_contracts_sizes(network: Callable[[], Any], cou
 
 def test_both_sides_have_one_rig() -> None:
     """Training computes in torch, the engine in numpy: both must give the same pose, or all of them are wrong."""
-    poses, _ = draw_poses(300, np.random.default_rng(0))
+    poses, _ = losses.draw_poses(300, np.random.default_rng(0))
     theirs = posed(poses, np.zeros(3))
-    for ours, expected in zip(forward_kinematics(torch.from_numpy(poses)), theirs, strict=True):
+    for ours, expected in zip(losses.forward_kinematics(torch.from_numpy(poses)), theirs, strict=True):
         assert ours.numpy() == pytest.approx(expected, abs=1e-7)  # the contract file keeps nine decimals
     parameters = np.random.default_rng(8).random((500, 6))
     ours = inversion.rig(torch.from_numpy(parameters)).numpy()
@@ -60,8 +58,8 @@ def test_both_sides_have_one_rig() -> None:
 
 def test_drawn_poses_stay_within_the_limits_and_pass_the_gate() -> None:
     """Labels beyond the clamp can never be reached; a gate that refuses the generator's own data is switched off."""
-    poses, tasks = draw_poses(2000, np.random.default_rng(1))
-    low, high = np.moveaxis(sampling_limits_rad(), -1, 0)
+    poses, tasks = losses.draw_poses(2000, np.random.default_rng(1))
+    low, high = np.moveaxis(losses.sampling_limits_rad(), -1, 0)
     assert np.all((low - 1e-12 <= poses) & (poses <= high + 1e-12))
     assert set(tasks) == set(range(len(TASKS)))
     pairs = ik.draw_pairs(300, np.random.default_rng(3), wide=0.5)
@@ -77,7 +75,7 @@ def test_training_sees_what_the_runtime_tells() -> None:
     headings = Rotation.from_quat(clip.given["root"][:, 7:]).as_rotvec()[:, 2]
     assert np.ptp(headings) > 1.5
     places = (motion[:, 1], motion[:, 0], ground[:, [0, 6]], np.zeros(len(ground)), headings)
-    taught = pose_batch(clip.rotations.reshape(-1, 23, 3), *places)
+    taught = losses.pose_batch(clip.rotations.reshape(-1, 23, 3), *places)
     # float32 on both sides: 1e-6 of a matrix, over the cosine of the middle angle, which is 0.02 at least here
     assert rows["model_input"] == pytest.approx(taught.context.numpy(), abs=5e-5)
 
@@ -101,10 +99,10 @@ def test_the_committed_data_are_the_generators(tmp_path: Path, name: str, write:
 
 
 @pytest.fixture(scope="module")
-def batch() -> PoseBatch:
+def batch() -> losses.PoseBatch:
     """Four pairs of successive poses, in float64."""
     drawn = ik.draw_pairs(4, np.random.default_rng(5))
-    return PoseBatch(**{name: values.double() for name, values in vars(drawn).items()})
+    return losses.PoseBatch(**{name: values.double() for name, values in vars(drawn).items()})
 
 
 def _numeric(function: Callable[[Any], Any], point: Any, row: int, columns: list[int]) -> list[float]:
@@ -118,7 +116,7 @@ def _numeric(function: Callable[[Any], Any], point: Any, row: int, columns: list
     return slopes
 
 
-LOSSES: dict[str, Callable[[Any, PoseBatch], Any]] = {
+LOSSES: dict[str, Callable[[Any, losses.PoseBatch], Any]] = {
     "distance": lambda turns, batch: losses.effector_distance(losses.reached(turns), batch.effectors),
     "pose": lambda turns, batch: losses.pose_loss(turns, batch.rotations),
     "contact": lambda turns, batch: losses.contact_loss(losses.reached(turns), batch),
@@ -128,7 +126,7 @@ LOSSES: dict[str, Callable[[Any, PoseBatch], Any]] = {
 
 
 @every_case("name", LOSSES)
-def test_every_row_has_its_own_true_gradient(batch: PoseBatch, name: str) -> None:
+def test_every_row_has_its_own_true_gradient(batch: losses.PoseBatch, name: str) -> None:
     """The original differenced the batch's mean and gave every row the same gradient; contact and slip had none."""
     noise = torch.randn(batch.rotations.shape, generator=torch.Generator().manual_seed(2)).double()
     turns = (batch.rotations + 0.1 * noise).requires_grad_()
@@ -142,7 +140,7 @@ def test_every_row_has_its_own_true_gradient(batch: PoseBatch, name: str) -> Non
     assert not torch.allclose(flat[0], flat[2], atol=1e-7)
 
 
-def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: PoseBatch) -> None:
+def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: losses.PoseBatch) -> None:
     """A loss that is divided twice changes the declared balance of the losses."""
     reached = losses.reached(batch.rotations)
     assert torch.allclose(reached, batch.effectors, atol=1e-6)
@@ -159,7 +157,7 @@ def test_losses_are_nought_at_the_truth_and_as_large_as_by_hand(batch: PoseBatch
 def test_a_foot_that_slides_while_planted_is_slip() -> None:
     """Feet that skate are the first thing a player sees."""
     place = np.zeros((2, 23, 3)), np.zeros(2), np.zeros(2), np.zeros((2, 2))
-    still, lifted = (pose_batch(*place, np.array([0.0, lift]), np.zeros(2)) for lift in (0.0, 0.4))
+    still, lifted = (losses.pose_batch(*place, np.array([0.0, lift]), np.zeros(2)) for lift in (0.0, 0.4))
     assert still.grounded.min() == 1.0
     moved = still.effectors.clone()
     moved[1, 2:4, 0] += 0.05
@@ -256,14 +254,14 @@ def test_the_inversion_leaves_the_approximation_alone(decoder: Any) -> None:
 # ---- how good they are
 
 
-def held_out(count: int, seed: int) -> PoseBatch:
+def held_out(count: int, seed: int) -> losses.PoseBatch:
     """Poses that training does not see, drawn in the same way."""
     random = np.random.default_rng(seed)
-    rotations, tasks = draw_poses(count, random)
-    return pose_batch(rotations, tasks, *ik.draw_surroundings(tasks, random))
+    rotations, tasks = losses.draw_poses(count, random)
+    return losses.pose_batch(rotations, tasks, *ik.draw_surroundings(tasks, random))
 
 
-def _effector_error_m(turns: Any, batch: PoseBatch) -> float:
+def _effector_error_m(turns: Any, batch: losses.PoseBatch) -> float:
     reached = losses.reached(torch.as_tensor(turns).reshape(len(batch.rotations), -1, 3))
     return float((reached - batch.effectors).norm(dim=2).mean())
 

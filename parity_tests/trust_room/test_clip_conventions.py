@@ -16,7 +16,7 @@ from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules import Artefacts, check
 from rigpact.fixtures.clip_format import generate_clip
-from rigpact.fixtures.motion.styles import STYLES
+from rigpact.fixtures.course import STYLES
 
 from ..every_case import every_case
 from .tried import passes, refused, tries

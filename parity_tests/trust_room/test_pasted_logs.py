@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.fixtures.demo import demo_bundle
+from rigpact.fixtures import demo_bundle
 
 from ..every_case import every_case
 from .tried import tries

@@ -23,7 +23,7 @@ import orjson
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import FloatArray
-from rigpact.fixtures.demo import demo_bundle
+from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.network import CallableNetwork
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace

@@ -4,7 +4,7 @@
     layout         what a vector holds: named fields and a hash over all of their meaning
     problem        what is wrong with constants or with training data, before it is a finding
 
-Beside the page: fixtures/training/rigpact/training/NAME/, with motion, the torch side, and `build.py`, which writes contract,
+Beside the page: fixtures/training/rigpact/training/NAME.py, with motion and the torch side, which writes contract,
 model and a clip: a trace whose header says `system=NAME` and whose stages are those that come from outside; docs/systems.md;
 tests in parity_tests/systems_room.
 """

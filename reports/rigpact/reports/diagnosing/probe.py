@@ -20,7 +20,7 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.units import Kind, is_si, sized
-from rigpact.fixtures.json_files import document_bytes
+from rigpact.fixtures.clip_format import document_bytes
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reference_runtime.recordings.trace import Trace, run_header

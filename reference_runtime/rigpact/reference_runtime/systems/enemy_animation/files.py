@@ -66,7 +66,7 @@ class EnemyFiles(DeclaredFiles):
     """Reads the files of an enemy animation, and runs the engine's loop."""
 
     clip_endings = (".json",)
-    probe = "rigpact.fixtures.probe:probe_clip"
+    probe = "rigpact.fixtures.clip_format:probe_clip"
     guards = GUARDS
     drive_of = staticmethod(drive_of)
     limits = staticmethod(clip_limits)

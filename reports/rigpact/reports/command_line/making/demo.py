@@ -38,7 +38,7 @@ def demo(
     import contextlib
     import tempfile
 
-    from rigpact.fixtures.demo import copy_demo
+    from rigpact.fixtures import copy_demo
 
     is_robot = shown is Hero.ROBOT
     if into is not None or is_opened:

@@ -19,10 +19,8 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file, write_bytes
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.fixtures.mutants.conventions import Changes, single_changes, words
-from rigpact.fixtures.mutants.documents import BUNDLE, CLIP, COMPANION, CONTRACT, DECLARATION, EDITS, TRAINING
-from rigpact.fixtures.mutants.model_files import MODEL_EDITS, edited_model
-from rigpact.fixtures.mutants.recordings import SLIPS, Damage, broken_files, slipped, wrong_rows
+from rigpact.fixtures import mutants
+from rigpact.fixtures.document_mutants import BUNDLE, CLIP, COMPANION, CONTRACT, DECLARATION, EDITS, TRAINING
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.recordings.opened import open_file, read_trace, write_trace
 from rigpact.reference_runtime.recordings.recording import cut_to
@@ -84,8 +82,8 @@ def plants(settings: GateSettings) -> Iterator[Plant]:
 def _of_models(project: Project) -> Iterator[Plant]:
     for path in project.models or (None,):
         whose = f"{path.stem}: " if path is not None and len(project.models) > 1 else ""
-        for name, edit in MODEL_EDITS.items():
-            change = partial(edited_model, edit=edit)
+        for name, edit in mutants.MODEL_EDITS.items():
+            change = partial(mutants.edited_model, edit=edit)
             yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]"), path)
 
 
@@ -128,10 +126,10 @@ def _of_document(kind: str, path: Path | None, table: str, missing: str) -> Iter
 
 def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
     engine = _Engine(project, run)
-    for changes in single_changes(project.contract):
-        yield Plant("engine", words(changes), partial(_convention, engine, changes), Path(run.file))
+    for changes in mutants.single_changes(project.contract):
+        yield Plant("engine", mutants.words(changes), partial(_convention, engine, changes), Path(run.file))
     for stage in engine.recorded.stages:
-        for name in SLIPS:
+        for name in mutants.SLIPS:
             yield Plant("engine", f"{stage} {name}", partial(_slip, engine, stage, name), Path(run.file))
 
 
@@ -139,7 +137,7 @@ def _of_recording(kind: str, path: Path) -> Iterator[Plant]:
     """Damage in the last recorded stage; for a clip, only damage that no correct clip can contain."""
     trace = read_trace(path)
     stage, frames = list(trace.stages)[-1], len(trace.frame)
-    found = broken_files(stage, frames) | ({} if kind == CLIP else wrong_rows(stage, frames))
+    found = mutants.broken_files(stage, frames) | ({} if kind == CLIP else mutants.wrong_rows(stage, frames))
     for name, damage in found.items():
         yield Plant(kind, name, partial(_damage, path, damage), path)
 
@@ -231,7 +229,7 @@ def _in_memory(trace: Trace) -> Trace:
     return replace(trace, stages={name: np.array(rows) for name, rows in trace.stages.items()}, mapping=None)
 
 
-def _convention(engine: _Engine, changes: Changes) -> None:
+def _convention(engine: _Engine, changes: mutants.Changes) -> None:
     """Record a run of the reference runtime under the changed convention, in place of the engine."""
     project = engine.project
     engine.refuse_playback()
@@ -250,15 +248,15 @@ def _slip(engine: _Engine, stage: str, name: str) -> None:
     if stage not in engine.sound.stages:
         raise NotApplicable(f"the reference runtime does not compute {stage} here")
     with np.errstate(over="ignore", invalid="ignore"):
-        spoilt = SLIPS[name](engine.sound.stages[stage])
-    engine.record(slipped(engine.evidence, engine.project.contract, stage, spoilt))
+        spoilt = mutants.SLIPS[name](engine.sound.stages[stage])
+    engine.record(mutants.slipped(engine.evidence, engine.project.contract, stage, spoilt))
 
 
 def _same(changed: Any, sound: Any) -> bool:
     return changed.shape == sound.shape and bool(np.allclose(changed, sound, rtol=SAME, atol=SAME, equal_nan=True))
 
 
-def _damage(path: Path, damage: Damage) -> None:
+def _damage(path: Path, damage: mutants.Damage) -> None:
     whole = _in_memory(read_trace(path))
     with tempfile.TemporaryDirectory() as folder:
         try:

@@ -27,7 +27,7 @@ from rigpact.contract.inputs import inputs_may_be_replaced
 from rigpact.contract.model.graph import open_model
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
-from rigpact.fixtures.mutants.documents import BUNDLE, COMPANION
+from rigpact.fixtures.document_mutants import BUNDLE, COMPANION
 from rigpact.reference_runtime.recordings.opened import open_file, write_trace
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Question
