@@ -14,8 +14,8 @@ from rigpact.contract.character import character_of
 from rigpact.contract.layout import Layout
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import CallableNetwork, RawClip, ReplayNetwork
-from rigpact.reference_runtime.graph.native import plan
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph import native_plan as plan
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.native.library import _typed
 from rigpact.reference_runtime.network import CheckedNetwork
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames

@@ -12,7 +12,7 @@ from rigpact.contract.character import is_character
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import NetworkBinding
-from rigpact.reference_runtime.graph.native.agreement import first_difference
+from rigpact.reference_runtime.graph.native_agreement import first_difference
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reports.engine.cpp_text import identifier, identifiers

@@ -7,7 +7,7 @@ from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.files.declared import ContractFiles
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.network import CheckedNetwork, ReplayNetwork
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames

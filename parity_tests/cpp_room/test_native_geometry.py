@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime.native import geometry as native
+from rigpact.reference_runtime.native import library as native
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 
 from ..every_case import every_case

@@ -14,8 +14,8 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.run import Crowd, OfCrowd, RunOptions
-from rigpact.reference_runtime.graph.native import agreement
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph import native_agreement as agreement
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
 from rigpact.reference_runtime.operations.scalars import FUNCTIONS
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, disagreement, engine_for, free_frames

@@ -14,9 +14,10 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.files.declared import DeclaredFiles
 from rigpact.reference_runtime.files.run import DeclaredClip, RunOptions
-from rigpact.reference_runtime.graph.native import drawn, plan
-from rigpact.reference_runtime.graph.native.agreement import first_difference
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph import native_agreement as drawn
+from rigpact.reference_runtime.graph import native_plan as plan
+from rigpact.reference_runtime.graph.native_agreement import first_difference
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.native import library as loading
@@ -308,7 +309,8 @@ SANITIZED = """
 import sys
 from pathlib import Path
 from rigpact.contract.contract_files import open_contract
-from rigpact.reference_runtime.graph.native import drawn, plan
+from rigpact.reference_runtime.graph import native_agreement as drawn
+from rigpact.reference_runtime.graph import native_plan as plan
 from rigpact.reference_runtime.native import library as loading
 loaded = loading._loaded(Path(sys.argv[1]))
 plan.library = lambda: loaded

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.contract_files import open_contract
-from rigpact.reference_runtime.graph.native.drawn import _drawn_rows
+from rigpact.reference_runtime.graph.native_agreement import _drawn_rows
 
 from ..every_case import every_case
 from ..trust_room.tiny_project import CONTRACT, write_project

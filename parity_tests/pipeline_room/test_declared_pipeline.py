@@ -7,8 +7,8 @@ import pytest
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.graph.native.agreement import first_difference
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.native_agreement import first_difference
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, run_clip
 from rigpact.reference_runtime.native.library import library

@@ -13,7 +13,7 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.files.run import Crowd
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.native.library import library
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames

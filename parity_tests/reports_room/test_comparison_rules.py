@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.rules.answers import comparison
-from rigpact.reference_runtime.graph.native import agreement
+from rigpact.reference_runtime.graph import native_agreement as agreement
 from rigpact.reference_runtime.systems.enemy_animation import runs
 
 from ..every_case import every_case

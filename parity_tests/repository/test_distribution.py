@@ -24,8 +24,8 @@ ENTRIES = (
     *(f"rigpact.reports.renderers.{each}" for each in FORMATS if each != "json"),
 )
 """Where a user comes in: the commands, `python -m rigpact.reports`, a format by its name, the pytest plug-in, the strategies."""
-LIBRARY = {f"rigpact.reference_runtime.{name}" for name in ("clock", "mailbox", "graph.window")}
-"""Modules that no command needs: an engine's fixed step, poses from one thread to another, a sensor's buffer."""
+LIBRARY = {f"rigpact.reference_runtime.{name}" for name in ("clock", "mailbox")}
+"""Modules that no command needs: an engine's fixed step, poses from one thread to another."""
 
 
 def _build(checkout: Path, target: str, folder: Path, *, native: str = "0") -> Path:

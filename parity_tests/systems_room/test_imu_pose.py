@@ -4,17 +4,13 @@ import math
 from itertools import pairwise
 
 import numpy as np
-import onnxruntime
 import pytest
 
 pytest.importorskip("torch", reason="the extra [training] is not installed")
 pytest.importorskip("mujoco", reason="the extra [physics] is not installed")
 
 import torch
-from numpy.typing import NDArray
 
-from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.graph.window import SampleWindow, stream
 from rigpact.training import imu_motion as motion
 from rigpact.training import imu_pose
 
@@ -125,37 +121,6 @@ def test_the_full_network_has_the_published_number_of_parameters() -> None:
     assert _count(imu_pose.FULL) == 6_107_375
     assert _count(imu_pose.Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=1)) == 6_107_117
     assert _count(imu_pose.Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=4, forms=7)) == 6_107_375 + 129 + 2 * 65
-
-
-@pytest.fixture(scope="module")
-def tiny_onnx() -> tuple[imu_pose.ImuPoseNetwork, bytes]:
-    """A network with weights and batch statistics that are not the initial ones, and its export."""
-    torch.manual_seed(3)
-    model = imu_pose.ImuPoseNetwork(imu_pose.Size(16, 2, 1, 2, 32, (32, 24), 16))
-    model(torch.randn(8, 50, 6))  # in training mode: moves the batch statistics
-    return model.eval(), imu_pose.export_imu_pose(model)
-
-
-def test_streaming_and_batches_of_windows_agree_bit_for_bit(tiny_onnx: tuple[imu_pose.ImuPoseNetwork, bytes]) -> None:
-    """The same rows reach the network, one by one or from a file; a short window padded with zeros would be a fall."""
-    session = onnxruntime.InferenceSession(tiny_onnx[1], providers=["CPUExecutionProvider"])
-
-    def evaluate(window: NDArray[np.float32]) -> NDArray[np.float32]:
-        answer: NDArray[np.float32] = session.run(["head"], {"model_input": np.ascontiguousarray(window)[None]})[0][0]
-        return answer
-
-    samples = np.random.default_rng(2).normal(size=(70, 6)).astype(np.float32)
-    newest, rows = stream(samples, 32, evaluate, hop=3)
-    assert newest.tolist() == list(range(31, 70, 3))
-    for index, row in zip(newest, rows, strict=True):
-        assert np.array_equal(row, evaluate(samples[index - 31 : index + 1])[-1])
-    window = SampleWindow(4, 6)
-    for _ in range(3):
-        window.push(np.ones(6, np.float32))
-    with pytest.raises(UnusableInput, match="3 samples"):
-        _ = window.rows
-    with pytest.raises(UnusableInput, match="at least 32"):
-        stream(np.zeros((31, 6), np.float32), 32, lambda rows: rows)
 
 
 def test_the_committed_files_run_and_stand_on_the_floor() -> None:

@@ -14,9 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rigpact.reference_runtime.systems.neurarig.server import Server
-from rigpact.reference_runtime.systems.neurarig.session import Session, frame_refusal
-from rigpact.reference_runtime.systems.neurarig.wire import (
+from rigpact.reference_runtime.systems.neurarig import (
     LARGEST_DATAGRAM,
     RIG_BONES,
     Frame,
@@ -24,8 +22,11 @@ from rigpact.reference_runtime.systems.neurarig.wire import (
     Ping,
     Reason,
     Refusal,
+    Server,
+    Session,
     decode,
     encode_reply,
+    frame_refusal,
 )  # fmt: skip
 from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
 from rigpact.training.neurarig import (

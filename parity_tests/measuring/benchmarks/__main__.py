@@ -39,7 +39,7 @@ from rigpact.reference_runtime import (
     run_frames,
     write_trace,
 )
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames
 from rigpact.reports.comparing.compare import compare

@@ -29,7 +29,7 @@ from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.opened import open_file, read_trace, write_recording, write_trace
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.recordings.trace_bytes import segments
-from rigpact.reference_runtime.systems.neurarig.wire import PACKET, Refusal, decode
+from rigpact.reference_runtime.systems.neurarig import PACKET, Refusal, decode
 from rigpact.reports.checking.bare_model import facts_of
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.describing.description import describe_contract

@@ -30,8 +30,8 @@ from rigpact.reference_runtime.files.run import (
     refuse_mode,
 )
 from rigpact.reference_runtime.files.sentinel import Ordinary, RunBaseline, Watch, ordinary_of_rows
-from rigpact.reference_runtime.graph.native.drawn import engine_for
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.native_agreement import engine_for
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork, bound_part
 from rigpact.reference_runtime.graph.replayed import check_widths
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames, run_clip

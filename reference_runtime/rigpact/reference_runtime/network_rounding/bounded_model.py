@@ -41,7 +41,7 @@ from rigpact.reference_runtime.network_rounding.arithmetic import (
     mean_deviation,
 )
 from rigpact.reference_runtime.network_rounding.edits import edits_of
-from rigpact.reference_runtime.network_rounding.recurrent import NotEvaluated
+from rigpact.reference_runtime.network_rounding.operators import NotEvaluated
 from rigpact.reference_runtime.operations.scalars import UNIT_ROUNDOFF, gamma
 
 Run = Callable[[Sequence[Array]], Sequence[Array]]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.native import geometry as native
+from rigpact.reference_runtime.native import library as native
 from rigpact.reference_runtime.operations.geometry import (
     KINDA_SMALL_NUMBER,
     TRAINING_EPSILON,

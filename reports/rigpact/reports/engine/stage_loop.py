@@ -16,7 +16,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.plan import CPP_OPERATIONS, Chosen, Cpp, Read, Step
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.contract.systems.system import NetworkBinding
-from rigpact.reference_runtime.graph.native.steps import fed_back, planned_step, stage_without_cpp
+from rigpact.reference_runtime.graph.native_plan import fed_back, planned_step, stage_without_cpp
 from rigpact.reports.engine import cpp_text
 from rigpact.reports.engine.cpp_text import comment
 

@@ -21,9 +21,8 @@ from rigpact.contract.some_bones import columns_of_bones
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run, Stages
-from rigpact.reference_runtime.graph.native.agreement import CHECKED_FRAMES, chosen_engine
-from rigpact.reference_runtime.graph.native.drawn import held_against_numpy
-from rigpact.reference_runtime.graph.native.plan import NativeFrames
+from rigpact.reference_runtime.graph.native_agreement import CHECKED_FRAMES, chosen_engine, held_against_numpy
+from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, check_widths
 from rigpact.reference_runtime.graph.run import ROOM, Changes, ClipDrive, LiveFrames, batch
 from rigpact.reference_runtime.native.library import Engine, EngineUse

@@ -42,9 +42,7 @@ def serve(
 
     from rigpact.contract.contract_files import contract_in_memory, open_contract
     from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
-    from rigpact.reference_runtime.systems.neurarig.server import Server
-    from rigpact.reference_runtime.systems.neurarig.session import Session, answer_with
-    from rigpact.reference_runtime.systems.neurarig.wire import SYSTEM
+    from rigpact.reference_runtime.systems.neurarig import SYSTEM, Server, Session, answer_with
     from rigpact.reports.terminal import plain, print_json, say_aside, stdout
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")

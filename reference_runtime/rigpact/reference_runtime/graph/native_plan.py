@@ -1,4 +1,4 @@
-"""Frames of a system in C++: the stages between two answers of a network are one call.
+"""The stages of a contract in C++: as steps, as `rigpact codegen` writes its loop; as frames, between two answers one call.
 
 `plan.hpp` writes into the memory of the frames, and Python calls the networks. What a free run starts from is Python's too.
 """
@@ -14,14 +14,55 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.declared.vocabulary import operations_of_rigpact
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS, TARGET, Read, Step, moved
+from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS, TARGET, Chosen, Read, Step, moved
 from rigpact.contract.systems.stage import NotKnown, Stage
-from rigpact.reference_runtime.graph.native.steps import fed_back, planned_step, stage_without_cpp, word_number
+from rigpact.reference_runtime.graph.bounds import KnownFrames
+from rigpact.reference_runtime.graph.replayed import source_of
 from rigpact.reference_runtime.graph.run import ROOM, Drive, LiveFrames
 from rigpact.reference_runtime.native.library import library
+
+
+def stage_without_cpp(contract: Contract, *, takes_own: bool = False) -> Stage | None:
+    """The first stage that C++ cannot compute; None where there is none. takes_own: C++ that operations bring is there too."""
+    every: tuple[Stage, ...] = contract.system.stages
+    for stage in every:
+        is_given = stage.comes_from_outside and not stage.carried_fields
+        if not is_given and not stage.is_answer:
+            try:
+                step = planned_step(stage, contract)
+            except NotKnown:
+                continue  # there is no such stage under these conventions
+            if step is None or (step.operation not in CPP_OPERATIONS if step.cpp is None else not takes_own):
+                return stage
+    return None
+
+
+def planned_step(stage: Stage, contract: Contract, fps: float | None = None) -> Step | None:
+    """The step that computes a stage under the contract's conventions; None where it has none.
+
+    fps: of the run, where it is not the contract's. `NotKnown` where these conventions have no such stage.
+    """
+    frames = KnownFrames(contract, {})
+    frames.fps = fps or frames.fps
+    return None if stage.planned is None else stage.planned(frames)
+
+
+def fed_back(stage: Stage, contract: Contract) -> Step:
+    """The step by which a free run takes a stage over from the frame before."""
+    width = stage.fields(contract).width
+    return moved([Read(source_of(stage, KnownFrames(contract, {})), -1)], [width], range(width))
+
+
+def word_number(step: Step, word: int | str | Chosen) -> int:
+    """A word of a step as a number: readings as `vocabulary/readings.hpp` numbers them."""
+    if isinstance(word, Chosen):
+        return word.number
+    return operations_of_rigpact()[step.operation].number_of(word) if isinstance(word, str) else word
+
 
 _OPERATIONS = tuple(CPP_OPERATIONS)
 CLIP = "clip"

@@ -1,0 +1,312 @@
+"""NeuraRig's datagrams, the state of a server, and its socket. Its loop is a page: `rigpact show neurarig`.
+
+UDP, one message a datagram, little-endian, first byte the kind:
+    0x01 handshake   repeated {i32 bone index, i32 length, that many bytes of name}
+    0x02 frame       float32s of the engine's packet; 1 + 63 * 4 = 253 bytes
+    0x03 reply       float32s of the rotations; 1 + 24 * 4 = 97 bytes
+    0 or 1 byte      a ping
+Decoding is total: every sequence of bytes is a message or a `Refusal`. Lengths are checked before floats are read.
+A `Session` has no sockets: datagrams go in with their sender's address, answers come out. So a test can try every malformed
+byte, and the same code runs over any transport. Only `Server.stop` or the number of frames ends a server; no datagram can.
+"""
+
+import logging
+import socket
+import struct
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import zip_longest
+
+import numpy as np
+
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.pages.registry import find_system
+from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.network import Evaluate
+from rigpact.reference_runtime.graph.run import stages_from
+from rigpact.reference_runtime.operations.scalars import LENGTHS
+
+HANDSHAKE, FRAME, REPLY = 0x01, 0x02, 0x03
+LARGEST_DATAGRAM = 32_768
+"""Size of the server's buffer. Every valid message is less than a hundredth of it."""
+LONGEST_NAME, MOST_BONES = 256, 256
+_BONE = struct.Struct("<ii")
+
+
+class Reason(StrEnum):
+    """Why a datagram is refused."""
+
+    TOO_LARGE = "larger than the server's buffer"
+    UNKNOWN_KIND = "a first byte that is not a kind of message"
+    REPLY_TO_SERVER = "a reply, sent to the server"
+    HANDSHAKE_CUT_OFF = "a handshake that ends inside an entry"
+    NAME_LENGTH = "a name's length outside 1 to 256"
+    NAME_BYTES = "a name with control characters"
+    BONE_INDEX = "bone indices that do not count up from 0"
+    BONE_REPEATED = "two bones of one name"
+    TOO_MANY_BONES = "more than 256 bones"
+    OTHER_RIG = "the bones of another rig, or in another order"
+    NO_HANDSHAKE = "a frame before the handshake"
+    FRAME_LENGTH = "a frame of another length"
+    NOT_FINITE = "a value that is not finite"
+    DEAD_INPUT = "a frame whose end is all zeros: were bytes counted as floats?"
+    NOT_UNIT = "quaternions that are not of length one"
+    TOO_LARGE_VALUE = "a value of more than a hundred thousand"
+
+
+SYSTEM = find_system("neurarig")
+PACKET = SYSTEM.vectors["packet"]
+RIG_BONES: tuple[str, ...] = ("pelvis", *SYSTEM.template()["bones"])
+"""The bones that a handshake names, in order."""
+
+
+@dataclass(frozen=True)
+class Ping:
+    """A datagram of at most one byte."""
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """The bones of the sender, in order."""
+
+    bones: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The floats of one frame, (N,) float32."""
+
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A datagram that is not a valid message, and the reason."""
+
+    reason: Reason
+    detail: str
+
+
+Message = Ping | Handshake | Frame | Refusal
+
+
+def decode(datagram: bytes) -> Message:
+    """A client's datagram as a message or a `Refusal`. The floats behind the first byte are not aligned: they are copied."""
+    if len(datagram) > LARGEST_DATAGRAM:
+        return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
+    if len(datagram) <= 1:
+        return Ping()
+    kind, expected = datagram[0], 1 + 4 * PACKET.width
+    if kind == HANDSHAKE:
+        return _handshake(datagram)
+    if kind != FRAME:
+        reason = Reason.REPLY_TO_SERVER if kind == REPLY else Reason.UNKNOWN_KIND
+        return Refusal(reason, f"0x{kind:02x}, {len(datagram)} bytes")
+    if len(datagram) != expected:
+        return Refusal(Reason.FRAME_LENGTH, f"{len(datagram)} bytes, expected {expected}")
+    values: FloatArray = np.frombuffer(datagram, "<f4", offset=1).astype(np.float32)
+    bad = np.flatnonzero(~np.isfinite(values))
+    return Refusal(Reason.NOT_FINITE, f"float {bad[0]}") if len(bad) else Frame(values)
+
+
+def encode_reply(values: FloatArray) -> bytes:
+    """0x03 and the floats: four bytes each. The published build used one byte each."""
+    return bytes([REPLY]) + np.ascontiguousarray(values, "<f4").tobytes()
+
+
+def _handshake(datagram: bytes) -> Message:
+    bones: list[str] = []
+    offset = 1
+    while offset < len(datagram):
+        if len(bones) == MOST_BONES:
+            return Refusal(Reason.TOO_MANY_BONES, f"{len(datagram)} bytes")
+        bone = _bone(datagram, offset, len(bones))
+        if isinstance(bone, Refusal):
+            return bone
+        bones.append(bone)
+        offset += _BONE.size + len(bone)
+    if len(set(bones)) != len(bones):
+        return Refusal(Reason.BONE_REPEATED, f"{len(bones)} bones, {len(set(bones))} names")
+    return Handshake(tuple(bones))
+
+
+def _bone(datagram: bytes, offset: int, place: int) -> str | Refusal:
+    """The name at an offset; it must be the name of bone `place`."""
+    left = len(datagram) - offset - _BONE.size
+    if left < 0:
+        return Refusal(Reason.HANDSHAKE_CUT_OFF, f"{len(datagram) - offset} bytes left at byte {offset}")
+    index, length = _BONE.unpack_from(datagram, offset)
+    if not 1 <= length <= LONGEST_NAME:
+        return Refusal(Reason.NAME_LENGTH, f"{length} at byte {offset + 4}")
+    if left < length:
+        return Refusal(Reason.HANDSHAKE_CUT_OFF, f"a name of {length} bytes, {left} left")
+    if index != place:
+        return Refusal(Reason.BONE_INDEX, f"{index} at place {place}")
+    raw = datagram[offset + _BONE.size : offset + _BONE.size + length]
+    if not all(0x20 <= byte < 0x7F for byte in raw):
+        return Refusal(Reason.NAME_BYTES, f"bone {place}")
+    return raw.decode("ascii")
+
+
+logger = logging.getLogger(__name__)
+MOST_PEERS = 64
+"""Number of remembered handshakes; the client that was silent for the longest time is removed first."""
+LOGGED_EACH = 20
+"""The first refusals of each reason are logged one by one, later only every hundredth."""
+UNIT_WITHIN, LARGEST_VALUE = 1e-2, 1e5
+_QUATERNIONS = [each.start for each in PACKET if each.name.endswith("_quat")]
+_DEAD_TAIL = PACKET["ground_normal_r"].start
+Address = tuple[str, int]
+
+
+@dataclass
+class Counts:
+    """Counts of received messages."""
+
+    frames: int = 0
+    pings: int = 0
+    handshakes: int = 0
+    refused: Counter[Reason] = field(default_factory=Counter)
+
+
+def answer_with(contract: Contract, evaluate: Evaluate) -> Callable[[FloatArray], FloatArray]:
+    """A function from a packet (63,) to a reply (24,): scaled, through the network, unit, w not negative."""
+
+    def answer(packet: FloatArray) -> FloatArray:
+        known = {"packet": np.asarray(packet, np.float32)[None]}
+        reply: FloatArray = stages_from(contract, known, evaluate)["reply"][0]
+        return reply
+
+    return answer
+
+
+class Session:
+    """Datagrams in, answers out. No datagram can end a session."""
+
+    def __init__(self, answer: Callable[[FloatArray], FloatArray], *, needs_handshake: bool = True) -> None:
+        """answer: from a packet (63,) to the reply's floats.
+
+        needs_handshake: refuse frames of a client that did not name its bones; the public builds of 63 floats take them.
+        """
+        self.counts, self._answer = Counts(), answer
+        self._peers: OrderedDict[Address, None] = OrderedDict()
+        self._needs_handshake = needs_handshake
+
+    def receive(self, datagram: bytes, sender: Address) -> bytes | None:
+        """Handle one datagram; returns the reply, if there is one."""
+        message = decode(datagram)
+        if isinstance(message, Frame):
+            message = self._frame_refusal(message, sender) or message
+        match message:
+            case Frame():  # every one is answered
+                self.counts.frames += 1
+                return encode_reply(self._answer(message.values))
+            case Ping():
+                self.counts.pings += 1
+            case Handshake():
+                self._handshake(message, sender)
+            case Refusal():
+                self.refuse(message, sender)
+        return None
+
+    def _handshake(self, message: Handshake, sender: Address) -> None:
+        if message.bones != RIG_BONES:
+            differs = (here != there for here, there in zip_longest(message.bones, RIG_BONES))
+            place = next(index for index, other in enumerate(differs) if other)
+            detail = f"{len(message.bones)} bones for {len(RIG_BONES)}, the first other one at place {place}"
+            self.refuse(Refusal(Reason.OTHER_RIG, detail), sender)
+            return
+        self.counts.handshakes += 1
+        self._peers[sender] = None
+        self._peers.move_to_end(sender)
+        while len(self._peers) > MOST_PEERS:
+            self._peers.popitem(last=False)
+
+    def _frame_refusal(self, message: Frame, sender: Address) -> Refusal | None:
+        """The reason to refuse a frame, or None."""
+        if sender in self._peers:
+            self._peers.move_to_end(sender)
+        elif self._needs_handshake:
+            return Refusal(Reason.NO_HANDSHAKE, f"from {sender[0]}:{sender[1]}")
+        return frame_refusal(message.values)
+
+    def refuse(self, refusal: Refusal, sender: Address) -> None:
+        """Count and log a datagram that is no message, or that the transport could not take."""
+        self.counts.refused[refusal.reason] += 1
+        count = self.counts.refused[refusal.reason]
+        if count <= LOGGED_EACH or count % 100 == 0:
+            words = "refused from %s:%d: %s (%s), %d so far"
+            logger.warning(words, *sender, refusal.reason.value, refusal.detail, count)
+
+
+def frame_refusal(values: FloatArray) -> Refusal | None:
+    """The problem with the numbers of a frame, or None."""
+    if np.abs(values).max() > LARGEST_VALUE:
+        return Refusal(Reason.TOO_LARGE_VALUE, f"float {int(np.argmax(np.abs(values)))}")
+    if not values[_DEAD_TAIL:].any():
+        filled = np.flatnonzero(values)
+        return Refusal(Reason.DEAD_INPUT, f"everything from float {filled[-1] + 1 if len(filled) else 0} on is zero")
+    lengths = np.array([LENGTHS["euclidean"](values[start : start + 4].astype(np.float64)) for start in _QUATERNIONS])
+    wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN)
+    if len(wrong):
+        return Refusal(Reason.NOT_UNIT, f"float {_QUATERNIONS[wrong[0]]} begins one of length {lengths[wrong[0]]:.3g}")
+    return None
+
+
+RECEIVE_BUFFER_BYTES = 4 << 20
+"""Requested buffer size: four seconds of frames from a hundred clients. The operating system may give less."""
+_LOOK_UP_S = 0.1
+
+
+class Server:
+    """Receives, hands to the session, sends back. `address` is where it listens; port 0 takes a free one."""
+
+    def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 6003) -> None:
+        """Bind; UnusableInput if the address is not available."""
+        self.session = session
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+        self._socket.settimeout(_LOOK_UP_S)
+        try:
+            self._socket.bind((host, port))
+        except (OSError, OverflowError) as error:
+            self._socket.close()
+            raise UnusableInput(
+                f"{host}:{port}", f"an address that cannot be bound ({error})", "a free UDP port"
+            ) from None
+        self.address: tuple[str, int] = self._socket.getsockname()
+        self._stop = threading.Event()
+
+    def serve(self, frames: int | None = None) -> None:
+        """Serve until `stop`, or until `frames` frames were received."""
+        while not self._stop.is_set() and (frames is None or self.session.counts.frames < frames):
+            self._serve_one()
+
+    def _serve_one(self) -> None:
+        try:
+            datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
+        except (TimeoutError, ConnectionResetError):  # the second on Windows: an answer reached a closed port
+            return
+        except OSError as error:
+            if self._stop.is_set():
+                return
+            self.session.refuse(Refusal(Reason.TOO_LARGE, str(error)), ("?", 0))  # on Windows: larger than the buffer
+            return
+        answer = self.session.receive(datagram, sender)
+        if answer is not None:
+            with suppress(OSError):  # this client cannot be reached; the others are still served
+                self._socket.sendto(answer, sender)
+
+    def stop(self) -> None:
+        """End `serve` after the current datagram."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Release the address."""
+        self.stop()
+        self._socket.close()
