@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings import days
+from rigpact.contract.settings import table
 from rigpact.contract.settings.configuration import find_configuration, read_configuration
 from rigpact.contract.settings.hearing import configured_report
 
@@ -22,7 +22,7 @@ WRITE = {"--write-baseline": "known.json", "--owner": "Ana", "--reason": "next e
 @pytest.fixture
 def project(sample: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The small character in a folder of its own, with one error and two warnings; commands run there, on the day above."""
-    monkeypatch.setattr(days, "today", lambda: DAY)
+    monkeypatch.setattr(table, "today", lambda: DAY)
     sample.bundle["StdX"][12] = 0.0
     del sample.bundle["fps"]
     sample.absent = {"companion", "clip", "batch", "prediction", "model"}

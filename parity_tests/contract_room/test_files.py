@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.compatibility.values import same
+from rigpact.contract.compatibility.differences import same
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import is_file, opened, read_bytes, read_json, refuse_bomb, refuse_too_large, write_bytes
-from rigpact.contract.files.reading import MAX_FILE_BYTES
-from rigpact.contract.inputs import inputs_remembered, is_input
+from rigpact.contract.files.reading import MAX_FILE_BYTES, inputs_remembered, is_input
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Graph, NotKnown, Stage
 

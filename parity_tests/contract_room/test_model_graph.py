@@ -19,9 +19,9 @@ from rigpact.contract.model.binding import (
     interchangeable_pairs,
     misfits,
 )
+from rigpact.contract.model.copies import quantised_models
 from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.model.graph import TensorSignature, escapes_folder, open_model
-from rigpact.contract.model.quantised import quantised_models
 from rigpact.contract.model.signature import read_model, read_model_signature
 from rigpact.contract.rules import Artefacts, check
 

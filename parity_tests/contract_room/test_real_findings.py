@@ -12,8 +12,8 @@ import pytest
 
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding
-from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad
 from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.skeleton import identity_rot6d, rot6d_to_matrix, rotation_angle_rad
 
 NAMES = {
     "norm_template.json": "bundle", "pretrain_template.json": "companion", "Walk_F.json": "straight walk",

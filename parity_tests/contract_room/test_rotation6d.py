@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rigpact.contract.rotation6d import (
+from rigpact.contract.skeleton import (
     identity_rot6d,
     matrix_to_rot6d,
     rot6d_defect,

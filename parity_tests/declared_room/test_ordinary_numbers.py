@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.declaration import read_declaration
-from rigpact.contract.declared.problems import Wrong
+from rigpact.contract.errors import Wrong
 from rigpact.contract.units import UNITS, sized
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import application

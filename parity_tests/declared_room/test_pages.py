@@ -15,7 +15,7 @@ import pytest
 from rigpact.contract import pages
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.page import Page
-from rigpact.contract.declared.rewrite import with_changed_words
+from rigpact.contract.declared.reading import with_changed_words
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system, known_systems
 from rigpact.contract.systems.contract import Contract

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from rigpact.contract.contract_files import document_to_contract
-from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.values import known_profiles
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.documents import read_document
 from rigpact.contract.rules.files.structure import check_against_schema

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.contract_files import open_contract
-from rigpact.contract.declared.rewrite import with_changed_words
+from rigpact.contract.declared.reading import with_changed_words
 from rigpact.reference_runtime.recordings.opened import write_trace
 
 from ..every_case import every_case

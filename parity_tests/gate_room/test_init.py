@@ -10,7 +10,8 @@ import onnx
 import pytest
 
 from rigpact.contract.settings.configuration import read_configuration
-from rigpact.contract.settings.gate import KEYS, RecordedRun
+from rigpact.contract.settings.gate import KEY, RecordedRun
+from rigpact.contract.settings.table import tables_of
 
 from ..engine_recordings import ENGINE
 from ..trust_room.tiny_project import git
@@ -59,7 +60,7 @@ def test_what_is_not_there_is_explained(project: Path, command: Command) -> None
     for key in ("[[gate.trace]]", "[[gate.teacher]]", "[gate.thresholds]", "[gate.budget]", "[[gate.waive]]", "base ="):
         assert key in opened
     for table in ("gate.trace", "gate.thresholds", "gate.budget", "gate.waive"):
-        assert any(f"\n{key} = " in opened for key in KEYS[table])
+        assert any(f"\n{key} = " in opened for key in dict(tables_of("gate", KEY.inner))[table])
 
 
 @pytest.mark.usefixtures("no_search")

@@ -9,7 +9,7 @@ from datetime import date
 
 import pytest
 
-from rigpact.contract.settings import days
+from rigpact.contract.settings import table
 
 from ..shown_output import FENCES, follow
 
@@ -44,7 +44,7 @@ def test_a_page_shows_what_its_commands_print(command, checkout, tmp_path, monke
     if name in NEEDS and shutil.which(NEEDS[name]) is None:
         pytest.skip(f"no {NEEDS[name]} on this machine")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(days, "today", lambda: THE_PAGES_DAY)
+    monkeypatch.setattr(table, "today", lambda: THE_PAGES_DAY)
     page = checkout / "docs" / name
     ran = follow(page, command, *([in_chinese(page)] if name in TRANSLATED else []))
     assert ", ".join(f"{each.name} {each.status}" for each in ran) == FOLLOWED[name]

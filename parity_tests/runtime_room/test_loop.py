@@ -12,8 +12,7 @@ from rigpact.contract.contract_files import contract_in_memory, open_contract
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System

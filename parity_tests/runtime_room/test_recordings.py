@@ -16,10 +16,8 @@ import pytest
 from onnx import helper, numpy_helper
 
 from rigpact.contract.bundle import load_contract
-from rigpact.contract.character import Character, character_of
-from rigpact.contract.declared.problems import shown
-from rigpact.contract.errors import UnusableInput
-from rigpact.contract.some_bones import columns_of_bones, contract_of_bones
+from rigpact.contract.character import Character, character_of, columns_of_bones, contract_of_bones
+from rigpact.contract.errors import UnusableInput, shown
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.reference_runtime import (
     ReplayNetwork,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rotation6d import matrix_to_rot6d
+from rigpact.contract.skeleton import matrix_to_rot6d
 from rigpact.reference_runtime.operations import geometry
 from rigpact.reference_runtime.operations.geometry import EULER, TRIPLES
 from rigpact.reference_runtime.operations.six_numbers import Rot6d

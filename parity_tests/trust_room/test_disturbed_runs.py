@@ -18,7 +18,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened, read_bytes
-from rigpact.contract.inputs import inputs_remembered
+from rigpact.contract.files.reading import inputs_remembered
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.gate.judging import provenance_of
 from rigpact.reports.sweep.sweep import JOURNAL, Journal, read_results

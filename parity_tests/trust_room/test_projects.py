@@ -26,7 +26,7 @@ import yaml
 from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.days import refuse_far_day
+from rigpact.contract.settings.table import refuse_far_day
 from rigpact.reference_runtime import write_trace
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.gate.setup import status

@@ -22,7 +22,7 @@ from rigpact.contract.bundle import load_contract
 from rigpact.contract.conventions import conventions_table
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.baseline import write_baseline
+from rigpact.contract.settings.exceptions import write_baseline
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.run import run_frames

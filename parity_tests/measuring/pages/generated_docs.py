@@ -17,15 +17,14 @@ from typing import Any
 
 import yaml
 
-from rigpact.contract.compatibility.change import MAJOR, MINOR, PATCH
-from rigpact.contract.compatibility.kinds import ADVICE, KINDS, MEANING, Consumer
+from rigpact.contract.compatibility.kinds import ADVICE, KINDS, MAJOR, MEANING, MINOR, PATCH, Consumer
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.declared.vocabulary import package_of
 from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system, known_systems
 from rigpact.contract.rules import ALL_RULES
-from rigpact.contract.settings import gate, geometry, lowering
-from rigpact.contract.settings.table import Keys
+from rigpact.contract.settings.configuration import KEYS as SETTINGS
+from rigpact.contract.settings.table import tables_of
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reports.describing.shown import rule_section
@@ -87,11 +86,11 @@ def kinds_of_change() -> str:
     return "| kind | seen from the other side | classes | why |\n|---|---|---|---|\n" + "".join(rows)
 
 
-def keys(tables: Mapping[str, Keys]) -> str:
-    """The keys of some tables of rigpact.toml, from the tables that the reader uses."""
+def keys(table: str) -> str:
+    """The keys of a table of rigpact.toml and of those inside it, from the tables that the reader uses."""
     lists = ("lower", "gate.teacher", "gate.trace", "gate.waive", "geometry.function")
     parts = []
-    for name, held in tables.items():
+    for name, held in tables_of(table, SETTINGS[table].inner):
         rows = "".join(f"| `{key}` | {said.words} |\n" for key, said in held.items())
         parts.append(f"### `{f'[[{name}]]' if name in lists else f'[{name}]'}`\n| key | meaning |\n|---|---|\n{rows}")
     return "\n".join(parts)
@@ -182,8 +181,7 @@ PARTS: Mapping[str, Mapping[str, Callable[[], str]]] = {
     "conventions.md": {"character": partial(conventions, own=True), "systems": partial(conventions, own=False)},
     "breaking.md": {"classes": classes_of_change, "versions": versions, "kinds": kinds_of_change},
     "configuration.md": {
-        "lower": partial(keys, {"lower": lowering.KEY.inner}), "gate": partial(keys, gate.KEYS),
-        "geometry": partial(keys, geometry.KEYS),
+        "lower": partial(keys, "lower"), "gate": partial(keys, "gate"), "geometry": partial(keys, "geometry"),
     },
     "operations.md": {"operations": operations},
     "rules.md": {"rules": rules},

@@ -13,7 +13,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Bounds, Measure, Stage
 from rigpact.contract.systems.system import System

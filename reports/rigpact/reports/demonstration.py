@@ -13,7 +13,7 @@ from rigpact.contract import read_document
 from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.settings.configuration import FILE_NAME, read_configuration
-from rigpact.contract.settings.days import today
+from rigpact.contract.settings.table import today
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files

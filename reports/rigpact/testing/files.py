@@ -14,9 +14,9 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.settings.configuration import Configuration, read_configuration
-from rigpact.contract.settings.days import today
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.settings.hearing import configured_report
+from rigpact.contract.settings.table import today
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System

@@ -21,7 +21,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
-from rigpact.contract.rotation6d import COLUMN_PAIRS
+from rigpact.contract.skeleton import COLUMN_PAIRS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.six_numbers import Rot6d

@@ -1,8 +1,7 @@
 """Changes between two versions of a contract, and the people that they affect: a schema bundle, or a system's contract file.
 
-    kinds          every kind of change as data: who is affected, why, what to do
-    change         one change, all changes together, the version that they demand
-    vectors, numbers, values    named parts of a vector, numbers of one meaning, and words, side by side
+    kinds          every kind of change as data: who is affected, why, what to do; all changes, the version that they demand
+    differences    words, numbers of one meaning and named parts of a vector, side by side
     bundles, systems, declared  where two contracts of a kind differ, in these
     bundle_rows, bones          what stands in a bundle, as rows; its bones
     compare        compare_contracts(): the way in
@@ -11,8 +10,7 @@ To add a kind of change: a row in kinds, and the difference that yields it. To a
 two of them differ, and its line in compare.
 """
 
-from rigpact.contract.compatibility.change import Change, Compatibility
 from rigpact.contract.compatibility.compare import compare_contracts
-from rigpact.contract.compatibility.kinds import KINDS, ChangeKind, Consumer
+from rigpact.contract.compatibility.kinds import KINDS, Change, ChangeKind, Compatibility, Consumer
 
 __all__ = ["KINDS", "Change", "ChangeKind", "Compatibility", "Consumer", "compare_contracts"]

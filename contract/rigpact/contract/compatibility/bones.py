@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.compatibility.change import Change, change
-from rigpact.contract.compatibility.numbers import Worst, number_changes
+from rigpact.contract.compatibility.differences import Worst, number_changes
+from rigpact.contract.compatibility.kinds import Change, change
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules.views.bundle import BundleView, json_to_array, json_to_names

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.compatibility.values import UNDECLARED
+from rigpact.contract.compatibility.differences import UNDECLARED
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
 from rigpact.contract.rules.views.bundle import columns_word

@@ -25,11 +25,20 @@ from rigpact.contract.compatibility.bundle_rows import (
     VECTORS,
     BundleArray,
 )
-from rigpact.contract.compatibility.change import Change, change
-from rigpact.contract.compatibility.kinds import KINDS, Consumer
-from rigpact.contract.compatibility.numbers import Worst, from_to, is_rounding, number_changes
-from rigpact.contract.compatibility.values import DECLARED, UNDECLARED, Both, differences, word_changes
-from rigpact.contract.compatibility.vectors import part_changes, renamed_parts
+from rigpact.contract.compatibility.differences import (
+    DECLARED,
+    UNDECLARED,
+    Both,
+    Worst,
+    differences,
+    from_to,
+    is_rounding,
+    number_changes,
+    part_changes,
+    renamed_parts,
+    word_changes,
+)
+from rigpact.contract.compatibility.kinds import KINDS, Change, Consumer, change
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, entry_to_slice, json_to_layout

@@ -13,12 +13,22 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.compatibility.bundles import bundle_differences
-from rigpact.contract.compatibility.change import Change, Compatibility, change
 from rigpact.contract.compatibility.declared import declared_differences
-from rigpact.contract.compatibility.kinds import Consumer
-from rigpact.contract.compatibility.numbers import Worst, and_others, constant, from_to, is_rounding, number_changes
-from rigpact.contract.compatibility.values import UNDECLARED, Both, differences, same, short_of, text_of, word_changes
-from rigpact.contract.compatibility.vectors import MEANINGS, part_changes
+from rigpact.contract.compatibility.differences import (
+    MEANINGS,
+    UNDECLARED,
+    Both,
+    Worst,
+    constant_changes,
+    differences,
+    is_rounding,
+    part_changes,
+    same,
+    short_of,
+    text_of,
+    word_changes,
+)
+from rigpact.contract.compatibility.kinds import Change, Compatibility, Consumer, change
 from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind
@@ -196,14 +206,13 @@ def _value(old: Any, new: Any, path: tuple[Token, ...]) -> Iterator[Change]:
     with np.errstate(all="ignore"):
         share = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
 
-    def say(found: Worst) -> tuple[str, str]:
+    def told(found: Worst) -> tuple[str, str, str]:
         worst = [int(place) for place in np.unravel_index(found.place, a.shape)]
-        said = from_to(f"{name}{worst or ''}", found, f", by {found.amount:.3%} of its size")
-        return json_pointer(*path, *worst), said + and_others(found, a.size)
+        return json_pointer(*path, *worst), f"{name}{worst or ''}", f", by {found.amount:.3%} of its size"
 
     # of indices and counts, no difference is a rounding
     rounded = is_rounding(a, b).ravel() & (not (_is_whole(old) and _is_whole(new)))
-    return number_changes(a.ravel(), b.ravel(), share.ravel(), constant, say, rounded=rounded)
+    return constant_changes(a.ravel(), b.ravel(), share.ravel(), told, rounded)
 
 
 def _is_whole(value: Any) -> bool:

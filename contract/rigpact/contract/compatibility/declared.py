@@ -11,13 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.compatibility.change import Change, change
-from rigpact.contract.compatibility.numbers import Worst, and_others, constant, from_to, number_changes
-from rigpact.contract.compatibility.values import UNDECLARED, Both, differences, same, text_of, word_changes
-from rigpact.contract.compatibility.vectors import part_changes
+from rigpact.contract.compatibility.differences import (
+    UNDECLARED,
+    Both,
+    Worst,
+    constant_changes,
+    differences,
+    part_changes,
+    same,
+    text_of,
+    word_changes,
+)
+from rigpact.contract.compatibility.kinds import Change, change
 from rigpact.contract.contract_files import system_of
-from rigpact.contract.declared.profiles import known_profiles
 from rigpact.contract.declared.reading import declaration_of
+from rigpact.contract.declared.values import known_profiles
 from rigpact.contract.declared.vocabulary import known_operations, stands_in
 from rigpact.contract.documents import Document
 from rigpact.contract.errors import UnusableInput
@@ -386,8 +394,7 @@ def _compared(use: _Use) -> Iterator[Change]:
         return iter([change("constant-changed", use.pointer, use.old.size, use.new.size, said)])
     old, new = np.broadcast_arrays(use.old, use.new)
 
-    def say(found: Worst) -> tuple[str, str]:
-        address = f" at {use.names[found.place]}" if old.size == len(use.names) > 1 else ""
-        return use.pointer, from_to(where, found, address) + and_others(found, old.size)
+    def told(found: Worst) -> tuple[str, str, str]:
+        return use.pointer, where, f" at {use.names[found.place]}" if old.size == len(use.names) > 1 else ""
 
-    return number_changes(old, new, np.abs(old - new), constant, say)
+    return constant_changes(old, new, np.abs(old - new), told)

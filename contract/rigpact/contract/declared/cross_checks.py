@@ -9,8 +9,8 @@ import numpy as np
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.fields import OF_A_VECTOR
 from rigpact.contract.declared.operation import Operation
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
-from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.values import known_profiles
+from rigpact.contract.errors import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import NetworkBinding

@@ -28,17 +28,15 @@ from rigpact.contract.declared.cross_checks import (
 )
 from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, unknown
-from rigpact.contract.declared.profiles import Profile, known_profiles
 from rigpact.contract.declared.sources import Sources, to_numbers
-from rigpact.contract.declared.values import NamedNumbers, flat_numbers
+from rigpact.contract.declared.values import NamedNumbers, Profile, flat_numbers, known_profiles
+from rigpact.contract.errors import Misdeclared, NotBuilt, Wrong, unknown
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import FieldLayout, known_fields
 from rigpact.contract.systems.stage import Stage, with_inner
-from rigpact.contract.systems.system import NetworkBinding, System
+from rigpact.contract.systems.system import Description, NetworkBinding, System
 from rigpact.contract.units import shown
 
 FORMAT = "rigpact-contract"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
+from rigpact.contract.errors import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout, range_end
 from rigpact.contract.systems.stage import QUATERNIONS, RAW, Measure

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.conventions import CodeHint, Knob, ModelKnob, that_differ
-from rigpact.contract.declared.problems import Misdeclared, NotBuilt, Wrong, shown, unknown
-from rigpact.contract.declared.profiles import Profile
 from rigpact.contract.declared.sources import to_numbers
-from rigpact.contract.declared.values import Choice, NamedNumbers, Number, always, as_declared, reordered
-from rigpact.contract.errors import near
+from rigpact.contract.declared.values import Choice, NamedNumbers, Number, Profile, always, as_declared, reordered
+from rigpact.contract.errors import Misdeclared, NotBuilt, Wrong, near, shown, unknown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout

@@ -16,18 +16,15 @@ import numpy as np
 
 from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.fields import declared_fields
-from rigpact.contract.declared.problems import shown
 from rigpact.contract.declared.sources import Sources
 from rigpact.contract.declared.values import flat_numbers
 from rigpact.contract.declared.vocabulary import operations_of_packages, operations_of_rigpact
-from rigpact.contract.errors import UnusableInput
+from rigpact.contract.errors import UnusableInput, shown
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract, FramesOfContract
-from rigpact.contract.systems.description import Description
 from rigpact.contract.systems.layout import known_fields
-from rigpact.contract.systems.problem import DataCheck, Problem, entries
-from rigpact.contract.systems.stage import RAW, Graph, Measure, NotKnown, Stage
-from rigpact.contract.systems.system import Architecture, System
+from rigpact.contract.systems.stage import RAW, DataCheck, Graph, Measure, NotKnown, Problem, Stage, entries
+from rigpact.contract.systems.system import Architecture, Description, System
 
 Rows = Mapping[str, FloatArray]
 

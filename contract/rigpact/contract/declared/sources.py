@@ -1,6 +1,7 @@
 """Where a declaration's numbers come from: written inline, or in a file beside it, with a path inside.
 
 Files: JSON, YAML, .npz, .npy, .safetensors, and the metadata of an ONNX model. A path never leaves the declaration's folder.
+The training's processed clip is such a file too: it holds the rows of a teacher batch under other names, and is judged as one.
 """
 
 import io
@@ -16,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.problems import Misdeclared, Wrong, shown, unknown
-from rigpact.contract.errors import UnusableInput
-from rigpact.contract.files import bytes_to_json, is_file, read_bytes, refuse_bomb
+from rigpact.contract.documents import Document, Kind
+from rigpact.contract.errors import Misdeclared, UnusableInput, Wrong, shown, unknown
+from rigpact.contract.files import JsonFile, bytes_to_json, is_file, read_bytes, refuse_bomb
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 
@@ -213,3 +214,43 @@ def to_numbers(value: Any, place: tuple[Token, ...]) -> FloatArray:
     if not np.isfinite(array).all():
         raise Misdeclared(Wrong.NUMBERS, place, shown(value), "finite numbers")
     return array.astype(np.float64)
+
+
+_ROWS: Mapping[str, tuple[str, str]] = {
+    "X_norm": ("state_norm", "Dx"),
+    "cond_in": ("cond", "Dc"),
+    "Y_norm": ("target_norm", "Dy"),
+}
+"""By its name in a processed clip: the array's name under `teacher`, and the entry of `dims` that is its width."""
+_MARKS = ("X_norm", "Y_norm")
+
+
+def is_processed_clip(path: str | Path) -> bool:
+    """Whether a file is an archive of arrays that holds the normalised rows of both sides; only its list of names is read."""
+    place = Path(path)
+    if place.suffix.lower() != ".npz" or not zipfile.is_zipfile(place):
+        return False
+    try:
+        with zipfile.ZipFile(place) as archive:
+            names = {name.removesuffix(".npy") for name in archive.namelist()}
+    except zipfile.BadZipFile:
+        return False  # the reader of recordings says what is wrong with it
+    return names.issuperset(_MARKS)
+
+
+def read_processed_clip(path: Path) -> Document:
+    """The rows of a processed clip as a teacher batch; UnusableInput for arrays that are not rows of numbers."""
+    content = read_bytes(path)
+    arrays = read_chosen_arrays(content, path, _ROWS)
+    held = {name: _rows(arrays[name], f"{path}#{name}") for name in _ROWS if name in arrays}
+    dims = {_ROWS[name][1]: rows.shape[1] for name, rows in held.items()}
+    teacher = {_ROWS[name][0]: rows.tolist() for name, rows in held.items()}
+    return Document(Kind.TEACHER_BATCH, JsonFile(path, content, {"dims": dims, "teacher": teacher}, standard=True))
+
+
+def _rows(values: Any, place: str) -> Any:
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiu" or array.ndim != 2:
+        found = f"an array {array.shape} of the type {array.dtype}"
+        raise UnusableInput(place, found, "real numbers, one row for each frame")
+    return array

@@ -1,16 +1,23 @@
-"""A choice between readings and a parameter of numbers, as an operation asks for them; and all numbers of a contract by path."""
+"""A choice between readings, the profile that makes it, and a parameter of numbers; and all numbers of a contract by path.
+
+Profiles are the conventions of a stack, which a declaration takes over with `profile = "NAME"`: data, in profiles.toml. To add
+one: a table there, with the source of every statement.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 
 
 def as_declared(declared: FloatArray) -> FloatArray:
@@ -84,3 +91,35 @@ def flat_numbers(constants: Mapping[str, Any]) -> dict[str, FloatArray]:
     for owner, entries in constants.items():
         flat |= {f"{owner}.{key}": np.array(value, np.float64) for key, value in entries.items()}
     return flat
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A stack's conventions: what is said of it, and the values of choices that a declaration leaves open."""
+
+    name: str
+    title: str
+    source: str
+    says: Mapping[str, Any]
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    def choice(self, operation: str, parameter: str) -> str | None:
+        """The value of a parameter of an operation; None where the profile says nothing of it."""
+        own = self.choices.get(f"{operation}.{parameter}")
+        return self.choices.get(parameter.removeprefix("second_")) if own is None else own
+
+
+@cache
+def known_profiles() -> Mapping[str, Profile]:
+    """Every profile, by name."""
+    root = tomllib.loads(files(__package__).joinpath("profiles.toml").read_text(encoding="utf-8"))
+    return {name: Profile(name, **table) for name, table in root.items()}
+
+
+def profile_facts(_contract: Contract, root: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What `rigpact show` says of a declared contract before its tables: its profile."""
+    profile = known_profiles().get(root.get("profile", ""))
+    if profile is None:
+        return []
+    says = ", ".join(f"{key} {value}" for key, value in profile.says.items())
+    return [("profile", f"{profile.name}: {says}")]

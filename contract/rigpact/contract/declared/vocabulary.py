@@ -16,13 +16,19 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Misdeclared, NotBuilt, unknown
-from rigpact.contract.declared.profiles import profile_facts
-from rigpact.contract.errors import OwnFunctionFailed, UnusableInput, error_text, line_of
+from rigpact.contract.declared.values import profile_facts
+from rigpact.contract.errors import (
+    Misdeclared,
+    NotBuilt,
+    OwnFunctionFailed,
+    UnusableInput,
+    error_text,
+    line_of,
+    unknown,
+)
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.plan import Chosen, Step
 from rigpact.contract.systems.stage import Bound, Bounds, Compute, NotKnown

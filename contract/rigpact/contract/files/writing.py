@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal
-from rigpact.contract.files.reading import kind_of_place, read_bytes
-from rigpact.contract.inputs import is_input
+from rigpact.contract.files.reading import is_input, kind_of_place, read_bytes
 
 
 @contextmanager

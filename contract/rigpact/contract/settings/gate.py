@@ -11,7 +11,6 @@ from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.days import LetBe
 from rigpact.contract.settings.table import (
     COUNT,
     FILE,
@@ -22,11 +21,11 @@ from rigpact.contract.settings.table import (
     TEXTS,
     Expires,
     Key,
+    LetBe,
     Owner,
     Reason,
     keys_of,
     place_of,
-    tables_of,
 )
 
 FREE_RUN_FRAMES = 600
@@ -186,8 +185,6 @@ class GateSettings:
 
 
 KEY = Key("the questions of `rigpact gate`", {}, inner=keys_of(GateSettings, {"traces": "trace", "waivers": "waive"}))
-KEYS = dict(tables_of("gate", KEY.inner))
-"""The keys of every table by its dotted name."""
 
 
 def gate_settings(said: Mapping[str, Any], path: Path) -> GateSettings:

@@ -10,8 +10,8 @@ from typing import Any
 
 from rigpact.contract.findings import Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.settings.baseline import Waiver
 from rigpact.contract.settings.configuration import Configuration
+from rigpact.contract.settings.exceptions import Waiver
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 
 _GRAVEST_FIRST = tuple(Severity)

@@ -2,6 +2,8 @@
 
 The settings are dataclasses whose annotations say each key in words; an editor's schema and the reader both follow from them. To
 add a key: a field with its words.
+
+What a project lets be is a debt: it ends within a year of today, or nobody would look at it again.
 """
 
 from __future__ import annotations
@@ -9,17 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError
-
 from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.files.reading import refuse_word_outside
 from rigpact.contract.json_pointer import Token
-from rigpact.contract.settings.days import parse_day
 
 Shape = Mapping[str, Any]
 TEXT: Shape = {"type": "string", "minLength": 1}
@@ -106,6 +105,8 @@ def read_table(keys: Keys, content: Mapping[str, Any], path: Path) -> dict[str, 
 
     UnusableInput names the first key that is unknown or missing or has another shape, a file outside of the repository, no day.
     """
+    from jsonschema import Draft202012Validator  # what asks for a day only need not wait for it
+
     for error in Draft202012Validator(table_schema(keys)).iter_errors(content):
         raise _refused(error, path)
     return _values(keys, content, path, ())
@@ -117,10 +118,8 @@ def place_of(path: Path, *tokens: Token) -> str:
     return f"{path}: {text.lstrip('.')}"
 
 
-def _refused(error: ValidationError, path: Path) -> UnusableInput:
-    found: Any = error.instance
-    schema: Any = error.schema
-    place = list(error.absolute_path)
+def _refused(error: Any, path: Path) -> UnusableInput:
+    found, schema, place = error.instance, error.schema, list(error.absolute_path)
     properties = schema.get("properties", {})
     if error.validator == "additionalProperties":
         key = next(each for each in found if each not in properties)
@@ -172,3 +171,41 @@ def _value(key: Key, value: Any, path: Path, where: tuple[Token, ...]) -> Any:
     if shape is NUMBER:
         return float(value)
     return words if shape is TEXTS or shape is FILES else int(value) if shape is COUNT else value
+
+
+LONGEST = timedelta(days=366)
+"""From any day to the same day of the next year, leap day or not."""
+
+
+def today() -> date:
+    """The day on this machine."""
+    return datetime.now().astimezone().date()
+
+
+def parse_day(text: str, place: object) -> date:
+    """Read YYYY-MM-DD; UnusableInput for anything else."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UnusableInput(place, repr(text), "a day as YYYY-MM-DD") from None
+
+
+def refuse_far_day(text: str, place: object, now: date) -> None:
+    """UnusableInput for a last day that is more than a year ahead, or is none."""
+    if parse_day(text, place) - now > LONGEST:
+        raise UnusableInput(
+            place,
+            repr(text),
+            f"a day at most a year ahead ({now + LONGEST})",
+            "an exception is looked at once a year",
+        )
+
+
+class LetBe:
+    """Something that a project lets be until its last day, YYYY-MM-DD."""
+
+    expires: str
+
+    def holds(self, today: date) -> bool:
+        """Whether its day has not passed."""
+        return today <= date.fromisoformat(self.expires)

@@ -1,4 +1,4 @@
-"""A stage: one named vector of a runtime, said once.
+"""A stage: one named vector of a runtime, said once; and faults of constants and of training data, before they become findings.
 
 Its layout, what it is computed from, how, under which knobs, how far rounding may move it and how its error is measured all stand
 in one `Stage`. No other table is keyed by stage. How stages are evaluated is not here: see `rigpact.reference_runtime.graph`.
@@ -12,8 +12,43 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.plan import Planned
-from rigpact.contract.systems.problem import DataCheck, Problem
 from rigpact.contract.units import NO_UNIT
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A contradiction: where (a JSON pointer or the name of an array), what was found, what was expected, what follows."""
+
+    pointer: str
+    found: str
+    expected: str
+    why: str
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """What must hold in every row of a data set that holds the vector `of`; `why` says what follows where it does not.
+
+    same: fields that are one place. computed: the stage whose rows the vector has, where the data hold what it is computed from.
+    several: the rows are not all the same. within: how far apart two places may be. judged_by: stages whose operations judge the
+    rows, together with those of `labels`, what a network shall answer; moved_by: the stage that computes positions of them.
+    """
+
+    of: str
+    why: str
+    same: Sequence[str] = ()
+    computed: str = ""
+    several: bool = False
+    within: float = 0.0
+    judged_by: Sequence[str] = ()
+    labels: str = ""
+    moved_by: str = ""
+
+
+def entries(value: Any) -> list[Any]:
+    """The entries of a JSON array; anything else gives none, so that a later check finds it too short."""
+    return list(value) if isinstance(value, list | tuple) else []
+
 
 Compute = Callable[[Any], FloatArray]
 """`Frames` -> the stage's rows (N, width), float32."""

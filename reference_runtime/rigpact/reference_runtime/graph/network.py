@@ -17,10 +17,10 @@ import numpy as np
 from rigpact.contract.conventions import ModelKnob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
+from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.signature import ModelSignature, open_session, run_session, session_signature
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.binding import bound_tensors
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.stage import Compute, NotKnown
 from rigpact.contract.systems.system import NetworkBinding, System
 from rigpact.reference_runtime.network_rounding.bounded_model import BoundedAnswer, BoundedModel

@@ -20,7 +20,7 @@ from rigpact.contract.documents import Document, Kind, content_to_document, has_
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import JsonFile, bytes_to_json, is_file, opened, read_bytes
 from rigpact.contract.files.json_text import decoded
-from rigpact.contract.inputs import remembered
+from rigpact.contract.files.reading import remembered
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings import tables
 from rigpact.reference_runtime.recordings.tables import Columns, Table, holds_rows, json_to_table, read_json_lines_table

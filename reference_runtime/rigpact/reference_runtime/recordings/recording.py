@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.character import character_of
+from rigpact.contract.character import character_of, columns_of_fields, contract_of_bones
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
-from rigpact.contract.some_bones import columns_of_fields, contract_of_bones
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.clip import (

@@ -16,11 +16,11 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.fields import measure_of_given
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.problems import Wrong, unknown
 from rigpact.contract.declared.values import Choice
+from rigpact.contract.errors import Wrong, unknown
 from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.geometry import (
     EULER,

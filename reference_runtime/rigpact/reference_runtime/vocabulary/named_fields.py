@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from rigpact.contract.declared.operation import Input, Use
-from rigpact.contract.declared.problems import Misdeclared, Wrong, unknown
+from rigpact.contract.errors import Misdeclared, Wrong, unknown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.systems.layout import Field
 

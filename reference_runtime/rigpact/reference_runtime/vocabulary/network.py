@@ -11,7 +11,7 @@ from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.files import read_bytes
 from rigpact.contract.model.graph import computable, open_model
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.stage import Bounds, NotKnown
 from rigpact.reference_runtime.operations.scalars import UNIT_ROUNDOFF
 

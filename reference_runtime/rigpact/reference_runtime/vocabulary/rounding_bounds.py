@@ -6,7 +6,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.plan import Read, moved
 from rigpact.contract.systems.stage import Bound, Bounds

@@ -242,8 +242,8 @@ def run_command_line(arguments: Sequence[str] | None = None) -> int:
     Bad input gives one line on stderr and status 2. Any other error is a defect of rigpact: status 3, with a traceback
     only where RIGPACT_DEBUG is set.
     """
+    from rigpact.contract.files.reading import inputs_remembered
     from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_INTERNAL
-    from rigpact.contract.inputs import inputs_remembered
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a Windows console that cannot show Δ or ° must not fail the gate

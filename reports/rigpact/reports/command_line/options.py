@@ -151,8 +151,8 @@ def configuration_from_option(path: Path | None) -> Configuration | None:
 
 def configured(report: FindingsReport, configuration: Configuration | None) -> FindingsReport:
     """The report after the project's configuration is applied, with today's date."""
-    from rigpact.contract.settings.days import today
     from rigpact.contract.settings.hearing import configured_report
+    from rigpact.contract.settings.table import today
 
     return configured_report(report, configuration, today())
 
@@ -164,9 +164,9 @@ def save_baseline(
     from dataclasses import replace
 
     from rigpact.contract.findings import Severity, number_of
-    from rigpact.contract.settings.baseline import write_baseline
-    from rigpact.contract.settings.days import refuse_far_day, today
+    from rigpact.contract.settings.exceptions import write_baseline
     from rigpact.contract.settings.hearing import Hearing
+    from rigpact.contract.settings.table import refuse_far_day, today
     from rigpact.reports.terminal import say
 
     given = {name: value for name, value in about.items() if value}

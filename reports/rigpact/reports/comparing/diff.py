@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from rigpact.contract.character import bone_names_of
+from rigpact.contract.character import bone_names_of, contract_of_bones
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import FindingsReport
-from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of
 from rigpact.reference_runtime.recordings.recording import Recording, of_bones, read_recording, with_all_bones

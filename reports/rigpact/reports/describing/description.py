@@ -17,14 +17,13 @@ from rich.text import Text
 from rigpact.contract.as_json import as_json
 from rigpact.contract.compatibility import Consumer, compare_contracts
 from rigpact.contract.documents import Document
+from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.description import Row, Section
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.stage import Stage
-from rigpact.contract.systems.system import System
+from rigpact.contract.systems.system import Row, Section, System
 from rigpact.reports.templates import template
 from rigpact.reports.terminal import plain
 

@@ -13,13 +13,13 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from rigpact.contract.declared.profiles import known_profiles
+from rigpact.contract.declared.values import known_profiles
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Rule
 from rigpact.contract.pages.registry import every_system, find_system, known_systems
 from rigpact.contract.rules import ALL_RULES, FAMILIES, MEASURED
-from rigpact.contract.systems.description import Section
+from rigpact.contract.systems.system import Section
 from rigpact.reference_runtime.native.library import headers_folder
 from rigpact.reports.describing.answer_schemas import SCHEMAS, schema_text
 from rigpact.reports.describing.system_description import (

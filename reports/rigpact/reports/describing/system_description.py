@@ -5,12 +5,11 @@ from importlib.metadata import EntryPoint
 
 from rigpact.contract.contract_files import contract_to_bytes, contract_to_json
 from rigpact.contract.declared.operation import Operation
-from rigpact.contract.declared.profiles import Profile
+from rigpact.contract.declared.values import Profile
 from rigpact.contract.declared.vocabulary import RIGPACT, origin_of, package_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import meaning_of
-from rigpact.contract.systems.description import Section
-from rigpact.contract.systems.system import System
+from rigpact.contract.systems.system import Section, System
 from rigpact.reports.describing.description import feedback_section, fields_section, stages_section, value_text
 
 # Describe operations and profiles of declared contracts: the tables that `rigpact show` and docs/operations.md have.

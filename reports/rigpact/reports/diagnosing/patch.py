@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from rigpact.contract.contract_files import contract_to_bytes
-from rigpact.contract.declared.rewrite import with_answered_words, with_changed_words
+from rigpact.contract.declared.reading import with_answered_words, with_changed_words
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
-from rigpact.contract.inputs import inputs_may_be_replaced
+from rigpact.contract.files.reading import inputs_may_be_replaced
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.diagnosis import Diagnosis

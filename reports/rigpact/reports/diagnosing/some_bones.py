@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.character import character_of
+from rigpact.contract.character import character_of, contract_of_bones
 from rigpact.contract.findings import EXIT_FINDINGS
-from rigpact.contract.some_bones import contract_of_bones
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.replayed import Evidence, path_of
 from rigpact.reference_runtime.recordings.recording import cut_to

@@ -17,7 +17,7 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
-from rigpact.contract.model.quantised import quantised_models
+from rigpact.contract.model.copies import quantised_models
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import ContractFiles, files_of, network_of

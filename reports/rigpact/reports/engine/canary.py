@@ -23,7 +23,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import onnxruntime_errors, open_session, session_signature
-from rigpact.contract.rotation6d import OUTPUT_MODES
+from rigpact.contract.skeleton import OUTPUT_MODES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.network import aligned

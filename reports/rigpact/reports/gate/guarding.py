@@ -18,8 +18,8 @@ from rigpact.contract.files import read_bytes
 from rigpact.contract.files.reading import is_pattern
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.contract.settings.baseline import read_baseline
 from rigpact.contract.settings.configuration import FILE_NAMES, Configuration, read_configuration
+from rigpact.contract.settings.exceptions import read_baseline
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.settings.narrowing import narrowings, newly_known
 from rigpact.reference_runtime.recordings.clip import RawClip, document_to_clip

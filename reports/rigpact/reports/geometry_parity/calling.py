@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import error_text
-from rigpact.contract.settings.geometry import FunctionSettings
+from rigpact.contract.settings.configuration import FunctionSettings
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.roles import TRAILING, Kind, Role
 

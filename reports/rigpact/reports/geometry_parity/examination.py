@@ -23,7 +23,7 @@ from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.answers import geometry as rules
-from rigpact.contract.settings.geometry import LEFT_OUT, FunctionSettings, GeometrySettings
+from rigpact.contract.settings.configuration import LEFT_OUT, FunctionSettings, GeometrySettings
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.answer import Figures, Sentence, print_with_findings
 from rigpact.reports.geometry_parity.calling import (

@@ -10,8 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from rigpact.contract.declared.problems import shown
-from rigpact.contract.errors import UnusableInput, near
+from rigpact.contract.errors import UnusableInput, near, shown
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.reports.importing.draft import Entry
 

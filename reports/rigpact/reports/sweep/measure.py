@@ -14,7 +14,7 @@ import numpy as np
 from rigpact.contract.character import character_of
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.inputs import inputs_remembered
+from rigpact.contract.files.reading import inputs_remembered
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

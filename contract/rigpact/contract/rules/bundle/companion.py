@@ -7,7 +7,6 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import Layout
-from rigpact.contract.rotation6d import rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.statistics import check_mean, check_scale, check_std
 from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
 from rigpact.contract.rules.views.bundle import (
@@ -22,6 +21,7 @@ from rigpact.contract.rules.views.bundle import (
     one_slice,
 )
 from rigpact.contract.rules.wording import at_first, first_of, listed
+from rigpact.contract.skeleton import rot6d_to_matrix, rotation_angle_rad, transposed
 
 POSE_HISTORY_STATISTICS_ABSENT = Rule.of("""RP300 error pose-history-statistics-absent
     no pose-history statistics ({missing}): the engine falls back to scale 1, mean 0, std 1

@@ -10,7 +10,10 @@ import numpy as np
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS, Layout
-from rigpact.contract.rotation6d import (
+from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.views.bundle import BundleView, columns_word, is_finite_float32, known, member, need
+from rigpact.contract.rules.wording import and_more
+from rigpact.contract.skeleton import (
     COLUMN_PAIRS,
     OUTPUT_MODES,
     identity_rot6d,
@@ -18,9 +21,6 @@ from rigpact.contract.rotation6d import (
     rotation_angle_rad,
     transposed,
 )
-from rigpact.contract.rules.family import Need, family, findings_of
-from rigpact.contract.rules.views.bundle import BundleView, columns_word, is_finite_float32, known, member, need
-from rigpact.contract.rules.wording import and_more
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 COLUMNS_NOT_UNIT = Rule.of("""RP115 error rotation-statistics-not-unit

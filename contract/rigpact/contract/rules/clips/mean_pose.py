@@ -16,12 +16,18 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule, number_of
 from rigpact.contract.layout import ROOT_POSITION
-from rigpact.contract.rotation6d import COLUMN_PAIRS, matrix_to_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.bundle.skeleton import twins
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import BundleView, known, member, need
 from rigpact.contract.rules.views.motion import ClipView
-from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.skeleton import (
+    COLUMN_PAIRS,
+    Skeleton,
+    matrix_to_rot6d,
+    rot6d_to_matrix,
+    rotation_angle_rad,
+    transposed,
+)
 from rigpact.contract.statistics import FloatArray
 
 _MESSAGE = """{reading}: read so, the clip's mean pose is {fit_deg:.1f}° from the bundle's, as declared it is {own_deg:.1f}°

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rotation6d import rotation_angle_rad, rotation_vector, transposed
 from rigpact.contract.rules.clips.root_and_feet import fit_slope, rms, spikes
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.motion import ClipView
 from rigpact.contract.rules.wording import at_first
+from rigpact.contract.skeleton import rotation_angle_rad, rotation_vector, transposed
 from rigpact.contract.statistics import FloatArray
 
 COLUMNS_NOT_UNIT = Rule.of("""RP510 error rotation-columns-not-unit

@@ -5,9 +5,9 @@ The mistakes are found by `rigpact.contract.declared`, which builds the system; 
 
 from collections.abc import Iterator, Mapping
 
-from rigpact.contract.declared.problems import Misdeclared, Wrong
 from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document, Kind
+from rigpact.contract.errors import Misdeclared, Wrong
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.files.structure import has_its_shape

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.profiles import Profile, known_profiles
+from rigpact.contract.declared.values import Profile, known_profiles
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import Need, family, findings_of
 from rigpact.contract.rules.views.bundle import need

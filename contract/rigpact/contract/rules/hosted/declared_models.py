@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.rules.family import Need, family, findings_of
@@ -18,7 +19,6 @@ from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import DeclaredNetwork, DeclaredView
 from rigpact.contract.rules.wording import first_unlike, listed
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.binding import bound_tensors
 
 TWO_NORMALISERS = Rule.of("""RP765 warning model-normaliser-outside-and-inside
     {stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})

@@ -9,6 +9,7 @@ from typing import Any
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.family import Need, family, findings_of
@@ -17,7 +18,6 @@ from rigpact.contract.rules.hosted.system_loading import hosted_system
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.rules.wording import listed
-from rigpact.contract.systems.binding import bound_tensors
 from rigpact.contract.systems.system import System
 
 UNKNOWN_VECTOR = Rule.of("""RP708 warning system-vector-unknown

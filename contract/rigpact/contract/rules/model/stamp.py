@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.model.stamp import STAMP
+from rigpact.contract.model.copies import STAMP
 from rigpact.contract.rules.family import Artefacts, Need, family
 
 OTHER_CONTRACT = Rule.of("""RP770 error model-stamped-for-other-contract

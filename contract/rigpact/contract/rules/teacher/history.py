@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rotation6d import rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.views.bundle import need
 from rigpact.contract.rules.views.motion import Rows
 from rigpact.contract.rules.wording import first_of
+from rigpact.contract.skeleton import rotation_angle_rad, transposed
 from rigpact.contract.statistics import FloatArray
 
 HISTORY_UNRELATED = Rule.of("""RP640 error pose-history-unrelated

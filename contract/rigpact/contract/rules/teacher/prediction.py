@@ -9,7 +9,12 @@ import numpy as np
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.rotation6d import (
+from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.teacher.teacher_rows import not_poses
+from rigpact.contract.rules.views.bundle import BundleView, known, member, need
+from rigpact.contract.rules.views.motion import Y_NORM, Y_RAW, Rows
+from rigpact.contract.rules.wording import at_first
+from rigpact.contract.skeleton import (
     identity_rot6d,
     rot6d_defect,
     rot6d_to_matrix,
@@ -17,11 +22,6 @@ from rigpact.contract.rotation6d import (
     rotation_vector,
     transposed,
 )
-from rigpact.contract.rules.family import Need, family, findings_of
-from rigpact.contract.rules.teacher.teacher_rows import not_poses
-from rigpact.contract.rules.views.bundle import BundleView, known, member, need
-from rigpact.contract.rules.views.motion import Y_NORM, Y_RAW, Rows
-from rigpact.contract.rules.wording import at_first
 from rigpact.contract.statistics import FloatArray
 
 Y_RAW_DIFFERS = Rule.of("""RP630 error y-raw-differs

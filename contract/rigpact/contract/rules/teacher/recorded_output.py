@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rotation6d import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
 from rigpact.contract.rules.teacher.prediction import SAME_DEG, readings
 from rigpact.contract.rules.views.bundle import known, member, need
 from rigpact.contract.rules.views.motion import Y_NORM, Rows
 from rigpact.contract.rules.wording import at_first, listed
+from rigpact.contract.skeleton import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.statistics import FloatArray
 
 MODE_AGAINST_RECORDING = Rule.of("""RP621 error output-mode-contradicts-recording

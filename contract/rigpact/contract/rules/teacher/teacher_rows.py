@@ -12,13 +12,13 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import CONDITION_WIDTH, INPUTS, json_to_layout
 from rigpact.contract.model.edges import bound_clamps
-from rigpact.contract.rotation6d import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.rules.clips.clips import angle_between_deg, is_one_hot
 from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE, RecordedTurns, check_motion
 from rigpact.contract.rules.family import Artefacts, Need, family
 from rigpact.contract.rules.views.bundle import NamedArray, member, need
 from rigpact.contract.rules.views.motion import AUX_DIMS, COND, STATE, TARGET, Rows, TeacherView, lagged
 from rigpact.contract.rules.wording import at_first, short
+from rigpact.contract.skeleton import rot6d_defect, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.statistics import FloatArray
 
 DIMS_CONTRADICT_LAYOUTS = Rule.of("""RP606 error teacher-dims-contradict-layouts

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from rigpact.contract.documents import Document
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, is_whole, json_to_layout
-from rigpact.contract.rotation6d import COLUMN_PAIRS, OUTPUT_MODES, rot6d_to_matrix
 from rigpact.contract.rules.wording import and_more, is_beyond_float64
-from rigpact.contract.skeleton import Skeleton, parent_cycle
+from rigpact.contract.skeleton import COLUMN_PAIRS, OUTPUT_MODES, Skeleton, parent_cycle, rot6d_to_matrix
 from rigpact.contract.statistics import FloatArray, frozen_float32
 
 T = TypeVar("T")

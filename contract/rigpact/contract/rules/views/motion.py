@@ -22,7 +22,6 @@ from rigpact.contract.layout import (
     ROTATIONS,
     Layout,
 )
-from rigpact.contract.rotation6d import rot6d_to_matrix
 from rigpact.contract.rules.views.bundle import (
     Auxiliary,
     BundleView,
@@ -41,7 +40,7 @@ from rigpact.contract.rules.views.bundle import (
     need,
     one_slice,
 )
-from rigpact.contract.skeleton import Skeleton
+from rigpact.contract.skeleton import Skeleton, rot6d_to_matrix
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR, FloatArray
 
 BONE_CHANNELS = ("BoneRotations", "BoneAngularVelocities")

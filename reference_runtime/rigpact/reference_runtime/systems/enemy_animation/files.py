@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract import pages
-from rigpact.contract.bundle_description import DESCRIPTION
+from rigpact.contract.bundle import DESCRIPTION
 from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS

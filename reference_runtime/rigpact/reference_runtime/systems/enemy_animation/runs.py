@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.character import character_of, with_pose_history_length
+from rigpact.contract.character import character_of, columns_of_bones, with_pose_history_length
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS_WIDTH, INPUTS, ROTATIONS
-from rigpact.contract.some_bones import columns_of_bones
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run, Stages

@@ -5,7 +5,7 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.vocabulary.rounding_bounds import of_same_frame
 

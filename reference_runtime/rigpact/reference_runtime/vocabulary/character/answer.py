@@ -13,8 +13,7 @@ from rigpact.contract.character import character_of
 from rigpact.contract.conventions import InputOrder
 from rigpact.contract.layout import ANGULAR_VELOCITIES, INPUTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown

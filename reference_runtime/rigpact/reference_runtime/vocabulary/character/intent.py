@@ -12,8 +12,7 @@ from rigpact.contract.declared.operation import Use
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, CONTACTS_WIDTH
 from rigpact.contract.statistics import FloatArray, Statistics
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Z_SCORE, Bounds

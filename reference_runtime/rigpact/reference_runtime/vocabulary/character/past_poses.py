@@ -16,8 +16,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
 from rigpact.reference_runtime.operations.scalars import (

@@ -13,8 +13,7 @@ from rigpact.contract.character import bone_permutation
 from rigpact.contract.conventions import Knob
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Chosen, Read, Step, chosen
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown

@@ -18,8 +18,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS
 from rigpact.contract.statistics import FloatArray, SquashedStatistics, Statistics
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds

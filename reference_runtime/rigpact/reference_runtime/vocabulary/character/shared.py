@@ -19,10 +19,9 @@ import numpy as np
 
 from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.rotation6d import COLUMN_PAIRS
+from rigpact.contract.skeleton import COLUMN_PAIRS
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bound, Compute
 from rigpact.reference_runtime.operations.scalars import COMPUTE_DTYPE, gamma, unscored

@@ -14,8 +14,7 @@ from rigpact.contract.conventions import Knob
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Layout
 from rigpact.contract.statistics import TANH_SCALE_FLOOR, FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
 from rigpact.reference_runtime.operations.geometry import wrap_to_pi

@@ -7,11 +7,11 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.values import Choice, Number
+from rigpact.contract.errors import Wrong
 from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds

@@ -13,7 +13,7 @@ from rigpact.contract.skeleton import forward_kinematics
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.problem import DataCheck, Problem
+from rigpact.contract.systems.stage import DataCheck, Problem
 from rigpact.reference_runtime.operations.geometry import cross, exponential, length, matrix_to_quat, quat_to_vector
 from rigpact.reference_runtime.operations.scalars import LENGTHS, stored
 

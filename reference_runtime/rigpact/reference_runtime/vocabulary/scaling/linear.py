@@ -7,10 +7,10 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Input, Operation, Reading, Use
-from rigpact.contract.declared.problems import Wrong, unknown
 from rigpact.contract.declared.values import Number
+from rigpact.contract.errors import Wrong, unknown
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.scalars import stored

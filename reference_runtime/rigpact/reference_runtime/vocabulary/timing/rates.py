@@ -6,10 +6,10 @@ import numpy as np
 
 from rigpact.contract.declared.cross_checks import MOST_FRAMES
 from rigpact.contract.declared.operation import Built, Operation, Reading, Use
-from rigpact.contract.declared.problems import Wrong, shown
 from rigpact.contract.declared.values import Number
+from rigpact.contract.errors import Wrong, shown
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import QUATERNIONS, Bounds
 from rigpact.reference_runtime.operations.geometry import PRODUCTS, exponential

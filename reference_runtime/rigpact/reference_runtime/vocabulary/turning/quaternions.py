@@ -3,10 +3,10 @@
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.declared.problems import Wrong
 from rigpact.contract.declared.values import Choice
+from rigpact.contract.errors import Wrong
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import QUATERNIONS

@@ -8,7 +8,7 @@ import numpy as np
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Operation, Use
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.frames import Frames
+from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.layout import FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.geometry import unit, unit_or_identity, unit_or_zeros

@@ -180,8 +180,8 @@ def _show(report: FindingsReport, console: Console) -> None:
 
 
 def _read_request(paths: list[Path], companion: Path | None, onnx: Path | None) -> CheckRequest:
+    from rigpact.contract.declared.sources import is_processed_clip, read_processed_clip
     from rigpact.contract.documents import Kind
-    from rigpact.contract.processed_clip import is_processed_clip, read_processed_clip
     from rigpact.reference_runtime.recordings.opened import open_file
     from rigpact.reports.checking.check import CheckRequest, artefacts_of, refuse_second
 

@@ -140,7 +140,7 @@ def _refuse_beside_selftest(words: Sequence[str], output_format: str, *, is_aske
 
 def _selftest(configuration: Configuration, only: Sequence[PlantKind], output_format: str) -> NoReturn:
     """Plant defects in copies of the project's files, and say which the gate notices."""
-    from rigpact.contract.settings.days import today
+    from rigpact.contract.settings.table import today
     from rigpact.reports.gate.selftest.selftest import print_selftest, run_selftest
 
     found = run_selftest(configuration, today(), [kind.value for kind in only])
@@ -152,7 +152,7 @@ def _answer(
     configuration: Configuration, found: Path, asked: Path, source: Path | None, base: str | None
 ) -> tuple[GateMeasurement, GateReport]:
     """Measure, or take what an archive kept; either is judged under the eyes of the base revision."""
-    from rigpact.contract.settings.days import today
+    from rigpact.contract.settings.table import today
     from rigpact.reports.gate.archive.archive import read_archive
     from rigpact.reports.gate.guarding import guarded
     from rigpact.reports.gate.judging import judge_gate, measure_gate, other_files, rebound

@@ -75,7 +75,7 @@ def codegen(
 def _stamp(contract: Contract, model: Path, out: Path, output_format: options.OutputFormat) -> None:
     """Write a model with the contract's hash, which covers the files that its numbers and operations come from."""
     from rigpact.contract.documents import Kind, read_document
-    from rigpact.contract.model.stamp import write_stamped
+    from rigpact.contract.model.copies import write_stamped
 
     document = read_document(contract.path)
     if document.kind is Kind.DECLARATION:

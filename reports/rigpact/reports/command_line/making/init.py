@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.days import today
+from rigpact.contract.settings.table import today
 from rigpact.reports.command_line.options import (
     OUT,
     Force,

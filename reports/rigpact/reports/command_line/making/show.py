@@ -13,7 +13,7 @@ from rigpact.reports.command_line import options
 from rigpact.reports.command_line.options import known_words
 
 if TYPE_CHECKING:
-    from rigpact.contract.systems.description import Section
+    from rigpact.contract.systems.system import Section
     from rigpact.reference_runtime.files.declared import ContractFiles
     from rigpact.reports.describing.shown import Shown
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
+from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.signature import open_session, run_session
 from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.gate import GateSettings, ModelBudget
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.binding import bound_tensors
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 

@@ -22,8 +22,8 @@ from rigpact.contract.as_json import AsJson
 from rigpact.contract.documents import Document, Kind, documents_remembered
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import copy_file
+from rigpact.contract.files.reading import inputs_may_be_replaced
 from rigpact.contract.findings import Severity
-from rigpact.contract.inputs import inputs_may_be_replaced
 from rigpact.contract.model.graph import open_model
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, RecordedRun

@@ -1,7 +1,8 @@
-"""The same model with weights of fewer bits: float16, bfloat16, or int8 with one scale for each tensor or each channel.
+"""The same model with weights of fewer bits, or with the hash of its contract, so that `rigpact check` knows where it belongs to.
 
-An int8 weight is the nearest of 255 multiples of a scale, the largest weight divided by 127; biases keep their bits. To add a
-format: a function of a weight and the axes that share a scale, and a row in `FORMATS`.
+Fewer bits: float16, bfloat16, or int8 with one scale for each tensor or each channel. An int8 weight is the nearest of 255
+multiples of a scale, the largest weight divided by 127; biases keep their bits. To add a format: a function of a weight and the
+axes that share a scale, and a row in `FORMATS`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.files import copy_file, write_bytes
 from rigpact.contract.model.graph import open_model
 
 Array = NDArray[np.float32]
@@ -83,3 +86,26 @@ FORMATS: Mapping[str, tuple[Callable[[Array, tuple[int, ...]], Array], bool]] = 
     "quantised to int8, with one scale for each channel": (_multiples, True),
 }
 """What is done to a weight, and whether only to matrices."""
+
+
+STAMP = "rigpact_contract_sha256"
+"""The key of the hash."""
+
+
+def write_stamped(model: Path, sha256: str, out: Path) -> None:
+    """Write the model with the hash; everything else stays byte for byte. Weights in other files are copied beside it."""
+    from onnx.helper import set_model_props
+
+    graph = open_model(model)
+    if not graph.nodes:  # any bytes can look like an empty model
+        raise UnusableInput(model, "a file without nodes", "an ONNX model")
+    set_model_props(graph.proto, {**graph.metadata, STAMP: sha256})
+    for name, problem in graph.beside.items() if out.resolve().parent != model.resolve().parent else ():
+        if problem:
+            raise UnusableInput(model, f"weights in {name!r} ({problem})", "weights in a file beside the model")
+        target = out.parent / name
+        if target.exists():
+            raise UnusableInput(target, "a file", "no file: the model's weights go there", "choose another folder")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        copy_file(model.parent / name, target)
+    write_bytes(out, graph.proto.SerializeToString())
