@@ -15,7 +15,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.configuration import KEYS, text_to_configuration
 from rigpact.contract.settings.table import tables_of
 from rigpact.fixtures import demo_bundle
-from rigpact.reports.importing.toml_text import tables_to_toml
+from rigpact.reports.importing.draft import tables_to_toml
 
 from ..declared_room.foreign_files import write_model
 from ..every_case import every_case

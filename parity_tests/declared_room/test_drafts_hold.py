@@ -14,8 +14,8 @@ import pytest
 from onnx import numpy_helper
 from safetensors.numpy import save_file
 
-from rigpact.reports.importing.infer.affine import Line, line_between
-from rigpact.reports.importing.infer.observation import Block, find_shifts
+from rigpact.reports.importing.affine import Line, line_between
+from rigpact.reports.importing.observation import Block, find_shifts
 
 from ..every_case import every_case
 from .foreign_files import weights_of, write_model

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rigpact.reports.importing.configurations.configuration_classes import UnreadValue, read_classes
-from rigpact.reports.importing.configurations.env_yaml import is_whole
+from rigpact.reports.importing.configuration_classes import UnreadValue, read_classes
+from rigpact.reports.importing.isaaclab import is_whole
 
 from ..every_case import every_case
 from .foreign_files import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY, imported, write_model

@@ -12,8 +12,8 @@ from rigpact.reference_runtime.files.declared import RunSetup, open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
-from rigpact.reports.nonfinite.departures import Envelope, Leaving
 from rigpact.reports.nonfinite.network_node import name_node, same_values
+from rigpact.reports.nonfinite.observers import Envelope, Leaving
 
 from ..every_case import every_case
 

@@ -12,12 +12,11 @@ from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.nonfinite.departures import Departure, Left
 from rigpact.reports.nonfinite.drift import Drift, Outside
-from rigpact.reports.nonfinite.investigation import Investigation
+from rigpact.reports.nonfinite.investigation import Investigation, answer_of_drift, answer_of_run
 from rigpact.reports.nonfinite.network_node import NodeOrigin
+from rigpact.reports.nonfinite.observers import Departure, Left
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reports.nonfinite.text import answer_of_drift, answer_of_run
 from rigpact.reports.renderers.markdown import comment
 
 from .gates import Page

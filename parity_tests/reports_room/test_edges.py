@@ -57,7 +57,7 @@ def _run(name: str, largest: float, deg_shape: tuple[int, ...] = (1, 1)) -> Any:
 def _worst_first(*largest: float) -> list[float]:
     from types import SimpleNamespace
 
-    from rigpact.reports.viewer.page import worst_first
+    from rigpact.reports.viewer import worst_first
 
     gate: Any = SimpleNamespace(parts=[], findings=[])
     return [float(run.ratios.max()) for run, _ in worst_first(gate, [_run(str(each), each) for each in largest])]

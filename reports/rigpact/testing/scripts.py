@@ -19,8 +19,8 @@ from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
 from rigpact.reference_runtime.recordings.trace_bytes import SEGMENT_ENDINGS
 from rigpact.reports.diagnosing.script_side import results_of_step
 from rigpact.reports.diagnosing.two_files import Arrays, compare_arrays, compared_sides
-from rigpact.reports.importing.configurations.environment import Environment
 from rigpact.reports.importing.draft import Draft
+from rigpact.reports.importing.environment import Environment
 from rigpact.reports.importing.formats import finished
 from rigpact.reports.importing.values import ImportRequest, named_file, read_model_beside
 

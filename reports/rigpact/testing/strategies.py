@@ -27,7 +27,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
-from rigpact.reports.geometry_parity.oracle import exp_map
+from rigpact.reports.geometry_parity.roles import exp_map
 
 try:
     from hypothesis import strategies as st

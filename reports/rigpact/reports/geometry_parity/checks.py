@@ -19,17 +19,18 @@ from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, ro
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.calling import ALONE, LAYOUTS, ROWS, Array, CallFailed, RowLayout
 from rigpact.reports.geometry_parity.meaning import WORKING_TYPES, Known
-from rigpact.reports.geometry_parity.oracle import (
+from rigpact.reports.geometry_parity.roles import (
     RATES_HZ,
+    UNIT,
     defect,
     exp_map,
     fitted_ratio,
+    half_turns,
     row_errors,
     scale_of,
+    singular,
     tolerance,
 )
-from rigpact.reports.geometry_parity.roles import UNIT
-from rigpact.reports.geometry_parity.samples import half_turns, singular
 
 Facts = dict[str, str]
 Check = Callable[[Known, Facts], Iterator[Finding]]

@@ -39,8 +39,7 @@ from rigpact.reports.geometry_parity.calling import (
 from rigpact.reports.geometry_parity.checks import CHECKS, Check, Facts
 from rigpact.reports.geometry_parity.forms import ORDERS
 from rigpact.reports.geometry_parity.meaning import Known, contract_reading, how_called, judged, propose, unusable
-from rigpact.reports.geometry_parity.roles import ROLES
-from rigpact.reports.geometry_parity.samples import ordinary
+from rigpact.reports.geometry_parity.roles import ROLES, ordinary
 from rigpact.reports.own_module import imported, module_of_file
 from rigpact.reports.terminal import working
 

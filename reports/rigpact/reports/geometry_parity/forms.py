@@ -28,9 +28,7 @@ from rigpact.reference_runtime.operations.geometry import (
     transposed,
 )
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
-from rigpact.reports.geometry_parity.oracle import MATCH, decoded, encoded, exp_map
-from rigpact.reports.geometry_parity.roles import Kind, Role
-from rigpact.reports.geometry_parity.samples import ROWS
+from rigpact.reports.geometry_parity.roles import MATCH, ROWS, Kind, Role, decoded, encoded, exp_map
 
 Compute = Callable[..., FloatArray]
 Named = tuple[Rule, Mapping[str, Any]]

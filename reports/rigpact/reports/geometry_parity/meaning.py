@@ -30,9 +30,8 @@ from rigpact.reports.geometry_parity.calling import (
     signature_forms,
 )
 from rigpact.reports.geometry_parity.forms import ORDERS, EulerOrder, order_in_name
-from rigpact.reports.geometry_parity.oracle import RATES_HZ, row_errors
 from rigpact.reports.geometry_parity.readings import Computation, read, readings_of
-from rigpact.reports.geometry_parity.roles import TRAILING, UNIT
+from rigpact.reports.geometry_parity.roles import RATES_HZ, TRAILING, UNIT, row_errors
 
 WORKING_TYPES = ("float64", "float32")
 _TRIED_ORDERS = ("XYZ", "xyz")

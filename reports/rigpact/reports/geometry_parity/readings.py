@@ -26,9 +26,11 @@ from rigpact.reports.geometry_parity.forms import (
     own_first,
     ratio_findings,
 )
-from rigpact.reports.geometry_parity.oracle import (
+from rigpact.reports.geometry_parity.roles import (
     MATCH,
     RATES_HZ,
+    Kind,
+    Role,
     decoded,
     encoded,
     exp_map,
@@ -36,7 +38,6 @@ from rigpact.reports.geometry_parity.oracle import (
     row_errors,
     scale_of,
 )
-from rigpact.reports.geometry_parity.roles import Kind, Role
 
 Operation = tuple[str, Compute, Sequence[Named]]
 """Words, what is computed of decoded values, findings; the contract's own has none."""

@@ -31,8 +31,8 @@ from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.importing.columns_by_value import SAME, StatisticsPair, find_statistics
 from rigpact.reports.importing.draft import Draft, Entry, lower_word, mark_unusual, unlike, word
 from rigpact.reports.importing.formats import Imported, drafted_contract, finished
-from rigpact.reports.importing.infer.segments import is_quaternion
-from rigpact.reports.importing.infer.stages import Columns, is_read_by, own_names
+from rigpact.reports.importing.segments import is_quaternion
+from rigpact.reports.importing.stages import Columns, is_read_by, own_names
 from rigpact.reports.importing.values import ImportRequest, Model, read_model_beside
 
 # Which recorded columns a model takes and gives: by running it on them, else by name, else by the only fitting width

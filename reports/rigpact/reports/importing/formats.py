@@ -22,12 +22,9 @@ from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 from rigpact.reference_runtime.recordings.other_formats.bags import mcap_words
 from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint, read_bvh_animation
-from rigpact.reports.importing import lerobot
+from rigpact.reports.importing import deployed, isaaclab, legged_gym, lerobot
 from rigpact.reports.importing.columns_by_value import FRAMES, Pairing
-from rigpact.reports.importing.configurations import env_yaml, legged_gym, rl_sar
-from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.stacks import deploy_yaml, io_descriptor, mjlab_metadata
-from rigpact.reports.importing.toml_text import draft_to_toml
+from rigpact.reports.importing.draft import Draft, Entry, draft_to_toml, lower_word
 from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue, named_file, read_model_beside
 
 # Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess
@@ -240,7 +237,7 @@ def _read_again(draft: Draft, request: ImportRequest) -> Declaration:
 def _onnx_draft(request: ImportRequest) -> Draft:
     hint = "`rigpact init` in a folder with it and a recording drafts a contract from any model"
     file = named_file(request.source, request.out)
-    return mjlab_metadata.to_draft(read_model_beside(request.source), file, hint)
+    return deployed.metadata_to_draft(read_model_beside(request.source), file, hint)
 
 
 def _policy_draft(request: ImportRequest) -> Draft:
@@ -261,21 +258,21 @@ def _bag_draft(request: ImportRequest) -> Draft:
     joints = len(said.get("joint_names", "").split(","))
     inputs, outputs = ({"obs": None}, {"actions": joints}) if beside is None else (beside.inputs, beside.outputs)
     hint = "`rigpact convert BAG -o NAME.npz` takes its topics as columns"
-    return mjlab_metadata.to_draft(Model(request.source, inputs, outputs, said), request.file, hint)
+    return deployed.metadata_to_draft(Model(request.source, inputs, outputs, said), request.file, hint)
 
 
 _YAML: Mapping[str, tuple[str, set[str], Callable[[PlacedValue, ImportRequest], Draft]]] = {
     "deploy.yaml": (
-        "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml", {"joint_ids_map", "observations"}, deploy_yaml.to_draft,
+        "unitree_rl_lab's or unitree_rl_mjlab's deploy.yaml", {"joint_ids_map", "observations"}, deployed.deploy_yaml_to_draft,
     ),
-    "IO descriptor": ("IsaacLab's IO descriptor", {"articulations", "observations", "actions"}, io_descriptor.to_draft),
+    "IO descriptor": ("IsaacLab's IO descriptor", {"articulations", "observations", "actions"}, isaaclab.descriptor_to_draft),
     "env.yaml": (
-        "IsaacLab's or mjlab's params/env.yaml", {"observations", "actions", "decimation", "sim"}, env_yaml.to_draft,
+        "IsaacLab's or mjlab's params/env.yaml", {"observations", "actions", "decimation", "sim"}, isaaclab.dump_to_draft,
     ),
     "g1.yaml": (
         "unitree_rl_gym's g1.yaml", {"kps", "kds", "default_angles", "num_actions", "num_obs"}, legged_gym.deploy_to_draft,
     ),
-    "rl_sar": ("rl_sar's config.yaml", {"observations", "rl_kp"}, rl_sar.to_draft),
+    "rl_sar": ("rl_sar's config.yaml", {"observations", "rl_kp"}, legged_gym.rl_sar_to_draft),
 }  # fmt: skip
 """The formats in YAML: what each is, the keys that tell one, of rl_sar those under its only key, and what makes a draft of it."""
 _KNOWN = "; ".join((
@@ -295,7 +292,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     if not isinstance(root, Mapping):
         found, hint = f"YAML with {type(root).__name__}", "every one of them is a table"
         raise UnusableInput(request.source, found, f"one of {_KNOWN}", hint)
-    held = {name: rl_sar.only_table(root) if name == "rl_sar" else root for name in _YAML}
+    held = {name: legged_gym.only_table(root) if name == "rl_sar" else root for name in _YAML}
     missing = {name: keys - held[name].keys() for name, (_, keys, _) in _YAML.items()}
     for name, (_, _, draft) in _YAML.items():
         if not missing[name]:
@@ -312,7 +309,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
 
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
-    ".onnx": _onnx_draft, ".py": legged_gym.to_draft, ".json": _policy_draft, ".mcap": _bag_draft,
+    ".onnx": _onnx_draft, ".py": legged_gym.classes_to_draft, ".json": _policy_draft, ".mcap": _bag_draft,
     ".bvh": _bvh_draft,
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""

@@ -27,7 +27,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.recordings.recording import Recording, cut_to, judging_contract
 from rigpact.reports.comparing.stage_comparison import channel_address
-from rigpact.reports.nonfinite.departures import Leaving, Left
+from rigpact.reports.nonfinite.observers import Leaving, Left
 from rigpact.reports.terminal import tracked
 
 SIZES: tuple[float, ...] = (2.0**-23, 1e-7, 3e-7, 1e-6)

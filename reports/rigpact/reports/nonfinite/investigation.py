@@ -1,4 +1,4 @@
-"""The answer about one run: finite or not, the producer, the precursors, the guards that keep it finite.
+"""The answer about one run, and its words: finite or not, the producer, the precursors, the guards that keep it finite.
 
 To add a guard: a row in `GUARDS`.
 """
@@ -15,17 +15,26 @@ from rigpact.contract.as_json import AsJson
 from rigpact.contract.character import bone_names_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
-from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS, Finding, Severity
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS, Finding, Severity, number_of
 from rigpact.contract.rules import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.sentinel import ABSURD_RAW, ORDINARY_Z, Observer, unread_rows, watch_run
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
+from rigpact.reports.answer import Answer, Sentence
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
-from rigpact.reports.nonfinite.departures import Departure, Envelope, Leaving, Left
-from rigpact.reports.nonfinite.origin import Link, Origin, find_origin, origin_of_run, refused_origin
-from rigpact.reports.nonfinite.swallowed import Swallowed, SwallowedValues, swallowed_values
+from rigpact.reports.nonfinite.drift import SIZES, Drift
+from rigpact.reports.nonfinite.observers import (
+    Departure,
+    Envelope,
+    Leaving,
+    Left,
+    Swallowed,
+    SwallowedValues,
+    swallowed_values,
+)
+from rigpact.reports.nonfinite.origin import LOADING, Link, Origin, find_origin, origin_of_run, refused_origin
 from rigpact.reports.terminal import tracked
 
 # Counterfactual guards: repeat the run with one change, to find the single changes that keep it finite.
@@ -278,3 +287,79 @@ def _investigate_part(recording: Recording, contract: Contract, network: Any) ->
     good = len(trace.frame) if origin is None else int(np.count_nonzero(trace.frame < origin.frame))
     notes = (*notes, *_notes(first, inside))
     return Investigation(verdict, good, origin, notes=notes, left=leaving.found, swallowed=_found(inside))
+
+
+_SHOWN = 6
+
+
+def answer_of_run(found: Investigation) -> Answer:
+    """Where the first value that is not finite was produced, or that all of them are finite."""
+    said = str(found.left) if found.left else number_of(found.frames, "finite frame")
+    headline = said if found.origin is None else _place(found.origin)
+    return Answer(found.verdict.upper(), headline, found.exit_code, tuple(_lines(found)))
+
+
+def _place(origin: Origin) -> str:
+    if origin.stage == LOADING:
+        return f"produced by loading: {origin.operation}"
+    words = [word for word in (origin.bone, origin.slice, origin.component) if word]
+    return f"produced at frame {origin.frame}, stage {origin.stage}, {', '.join(words)}: {origin.value} by {origin.operation}"
+
+
+def _lines(found: Investigation) -> Iterator[Sentence]:
+    origin = found.origin
+    if origin is not None or found.left:
+        yield Sentence(f"{number_of(found.frames, 'finite frame')} before it", "", 0)
+    if origin is not None:
+        yield from _of_origin(origin)
+    for place, entry in enumerate(found.precursors[:_SHOWN]):
+        lead = "" if entry.lead_frames is None else f", {entry.lead_frames} frames ahead"
+        where = f"frame {entry.frame}{lead}, {entry.stage}, {entry.where}"
+        rank = None if place else 2
+        yield Sentence(
+            f"  precursor ({entry.kind}): {where}: {entry.size:.3g}, limit {entry.limit:.3g}", "yellow", rank
+        )
+    for result in found.guards[:_SHOWN]:
+        yield Sentence(f"  guard {result.guard}: {result}", *(("green", 3) if result.survived else ("dim", None)))
+    yield from (Sentence(f"  suspect {each.rule.code}: {each.message}", "", 4) for each in found.suspects[:_SHOWN])
+    yield from (Sentence(f"  note: {note}", "dim", 5) for note in (*found.notes, *map(str, found.swallowed)))
+    if found.command:
+        yield Sentence(f"  again: {found.command}", "", 6)
+
+
+def _of_origin(origin: Origin) -> Iterator[Sentence]:
+    if origin.channel is not None:
+        yield Sentence(f"  channel {origin.channel}")
+    if operands := ", ".join(f"{name} = {value:.6g}" for name, value in origin.operands.items()):
+        yield Sentence(f"  with {operands}", "", 1)
+    if node := origin.node:
+        weight = f", weight {node.weight}" if node.weight else ""
+        bits = "same bits as the failing run" if node.same_bits else "NOT the bits of the failing run: a fused group"
+        yield Sentence(f"  node {node.name} ({node.op}): the {node.blame} are to blame{weight}; {bits}", "", 1)
+    if origin.chain:
+        yield Sentence(f"  passed on by {', '.join(f'{link.stage} ({link.channels})' for link in origin.chain)}", "dim")
+
+
+def answer_of_drift(found: Drift) -> Answer:
+    """Whether a free run, or a trace of one, stays within what rounding explains."""
+    place, unit = found.outside, found.unit
+    growth = (
+        f"{found.frames} frames: differences change by a factor {found.growth_per_frame:.6f} a frame ({found.trend}); "
+        f"largest spread of {found.stage} {found.envelope[-1]:.3g} {unit} from starts up to {max(SIZES):g} apart"
+    )
+    left = "" if place is None else (
+        f"from frame {place.frame} on the trace is off by more than rounding explains: {place.bone}, {place.error:.3g} {unit}, "
+        f"{place.allowed:.3g} allowed"
+    )  # fmt: skip
+    worst, body = str(found.left) if found.left else left, [*(Sentence(f"  {line}", "", 2) for line in found.lines)]
+    if found.benign_apart is not None:
+        parted = f"parts at frame {found.parted_frame}" if found.parted_frame is not None else "does not part"
+        largest = f"largest difference {found.benign_apart:.3g} {unit}"
+        body.append(Sentence(f"a run in another precision, which does no harm, {parted} ({largest})"))
+    if found.compared_frames:
+        body.append(Sentence(f"{found.compared_frames} frames of a trace compared", "", 1))
+    if worst:
+        body.insert(0, Sentence(growth, "", 0))
+    if left and worst != left:
+        body.append(Sentence(left, "bold yellow", 0))
+    return Answer(found.verdict.upper(), worst or growth, found.exit_code, body)

@@ -29,7 +29,7 @@ from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.answer import Sentence, print_with_findings
 from rigpact.reports.checking.check import said_of_inputs
 from rigpact.reports.comparing.stage_comparison import channel_address
-from rigpact.reports.nonfinite.departures import Leaving
+from rigpact.reports.nonfinite.observers import Leaving
 from rigpact.reports.nonfinite.origin import input_order
 from rigpact.reports.terminal import tracked
 

@@ -155,7 +155,7 @@ def _with_frames(subject: RunSetup, asked: int | None) -> tuple[RunSetup, int]:
 
 
 def _answer(found: Investigation, output_format: str) -> typer.Exit:
-    from rigpact.reports.nonfinite.text import answer_of_run
+    from rigpact.reports.nonfinite.investigation import answer_of_run
 
     print_answer(found, answer_of_run(found), output_format)
     return typer.Exit(found.exit_code)
@@ -204,7 +204,7 @@ def _look_into(recording: Recording, contract: Contract, onnx: Path | None) -> I
 
 def _judge_drift(subject: RunSetup, frames: int, against: Path | None, output_format: str) -> int:
     from rigpact.reports.nonfinite.drift import judge_drift
-    from rigpact.reports.nonfinite.text import answer_of_drift
+    from rigpact.reports.nonfinite.investigation import answer_of_drift
 
     found = judge_drift(subject, frames, against)
     print_answer(found, answer_of_drift(found), output_format)

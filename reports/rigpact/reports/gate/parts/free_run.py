@@ -13,8 +13,8 @@ from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
+from rigpact.reports.nonfinite.observers import CONSTANT
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reports.nonfinite.swallowed import CONSTANT
 
 NAME, TITLE = "free-run", "Free run"
 

@@ -28,7 +28,7 @@ from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.reference_run import played, sound_run
-from rigpact.reports.importing.toml_text import tables_to_toml
+from rigpact.reports.importing.draft import tables_to_toml
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
 TRACE_PARTS = ("engine-trace",)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
+from rigpact.reports.importing.affine import Line
 from rigpact.reports.importing.columns_by_value import StatisticsPair, is_near
 from rigpact.reports.importing.draft import Draft, Entry, word
-from rigpact.reports.importing.infer.affine import Line
-from rigpact.reports.importing.infer.observation import Block, ObservationLayout, VectorBlock, infer_layout
-from rigpact.reports.importing.infer.segments import Piece, Source, Turn, is_quaternion, sources_of
+from rigpact.reports.importing.observation import Block, ObservationLayout, VectorBlock, infer_layout
+from rigpact.reports.importing.segments import Piece, Source, Turn, is_quaternion, sources_of
 
 
 # What a recording calls the numbers of its vectors: by names of joints and axes, or by their places

@@ -15,9 +15,9 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import TO_XYZW, TURNS, rotated
-from rigpact.reports.importing.configurations.env_yaml import fill_draft
 from rigpact.reports.importing.draft import Draft, Entry, lower_word
-from rigpact.reports.importing.stacks.robot import OF_MOTION, TRACKING
+from rigpact.reports.importing.isaaclab import fill_draft
+from rigpact.reports.importing.robot import OF_MOTION, TRACKING
 from rigpact.reports.importing.values import Model, PlacedValue
 
 _SENSORS = {

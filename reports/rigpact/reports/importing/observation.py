@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reports.importing.infer.segments import Piece, Source, pieces_of, with_constants
+from rigpact.reports.importing.segments import Piece, Source, pieces_of, with_constants
 
 # The history inside a recorded vector, found in exact copies: column i of a frame is column j of the frame before.
 Bools = NDArray[np.bool_]

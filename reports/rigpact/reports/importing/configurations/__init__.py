@@ -1,1 +1,0 @@
-"""Configurations of trainings and of robots: classes, deploy files and dumps that name their terms."""
