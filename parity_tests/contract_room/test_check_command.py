@@ -94,7 +94,7 @@ def test_a_missing_file_a_folder_and_nothing_are_told_apart(tmp_path: Path, comm
 def test_heavy_modules_wait_until_they_are_needed() -> None:
     """People do not use a `rigpact --help` that takes two seconds; rules about graphs need no onnx."""
     program = (
-        "import sys; sys.modules['onnx'] = None; import rigpact.reports.command_line.judging.check; print(*sys.modules);"
+        "import sys; sys.modules['onnx'] = None; import rigpact.reports.command_line.check; print(*sys.modules);"
         "import rigpact.contract.rules.catalogue, rigpact.contract.model.signature"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -13,7 +13,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.native.library import library
-from rigpact.reports.engine.codegen import headers_folder
+from rigpact.reports.engine.cpp_text import headers_folder
 
 from ..programs import missing
 from .cpp_side import CppLoop

@@ -9,7 +9,7 @@ import pytest
 
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.recordings.trace_bytes import segments
-from rigpact.reports.engine.codegen import copy_headers
+from rigpact.reports.engine.cpp_text import copy_headers
 
 from .conftest import ROOM, STRICT, ran
 

@@ -11,8 +11,7 @@ from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.engine.codegen import OWN_HEADERS, copy_headers, headers_folder, shared_knobs
-from rigpact.reports.engine.cpp_text import string_literal
+from rigpact.reports.engine.cpp_text import OWN_HEADERS, copy_headers, headers_folder, shared_knobs, string_literal
 from rigpact.reports.engine.header import contract_header
 
 from ..every_case import every_case
@@ -130,7 +129,7 @@ def test_the_same_bundle_gives_the_same_bytes(agreed, tmp_path):
 
 
 def test_the_enumerations_are_those_of_the_knobs():
-    """Run `python -m rigpact.reports.engine.codegen` when this fails: a knob without an enumerator is a mutant C++ cannot be."""
+    """Run `python -m rigpact.reports.engine.cpp_text` when this fails: a knob without an enumerator is a mutant C++ cannot be."""
     for name, header in OWN_HEADERS.items():
         assert (headers_folder() / "rigpact" / name).read_text(encoding="utf-8") == header(), name
     lists = {"bone_order", "input_order"}

@@ -11,8 +11,7 @@ from rigpact.contract.systems.layout import FieldKind, tiled
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import System
 from rigpact.fixtures import demo_bundle
-from rigpact.reports.engine.codegen import headers_folder
-from rigpact.reports.engine.cpp_text import identifier, identifiers
+from rigpact.reports.engine.cpp_text import headers_folder, identifier, identifiers
 from rigpact.reports.engine.header import contract_header
 
 from ..every_case import every_case

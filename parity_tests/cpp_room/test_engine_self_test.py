@@ -11,7 +11,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.engine.codegen import headers_folder
+from rigpact.reports.engine.cpp_text import headers_folder
 
 from ..every_case import every_case
 from .conftest import ENGINE_LIKE, ROOM, STRICT, compiled, ran

@@ -15,9 +15,9 @@ from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import OnnxNetwork, Trace, open_run, read_clip, write_trace
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.graph.run import Mode
-from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.gate.measured import GateMeasurement
+from rigpact.reports.gate.report import GateReport
 
 from ..engine_recordings import ENGINE
 

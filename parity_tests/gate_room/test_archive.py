@@ -17,8 +17,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
 from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
-from rigpact.reports.gate.answer.report import GateReport
-from rigpact.reports.gate.archive.archive import (
+from rigpact.reports.gate.archive import (
     MAX_MEMBERS,
     archive_bytes,
     array_to_bytes,
@@ -27,6 +26,7 @@ from rigpact.reports.gate.archive.archive import (
     write_archive,
 )
 from rigpact.reports.gate.measured import GateMeasurement, Measured
+from rigpact.reports.gate.report import GateReport
 from rigpact.reports.renderers import FORMATS, render
 from rigpact.reports.viewer import render_html
 

@@ -14,8 +14,8 @@ from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.files import SYSTEM
 from rigpact.reports.checking.check import declared_text, without_declared
+from rigpact.reports.gate import plants
 from rigpact.reports.gate.project import Project as Checked
-from rigpact.reports.gate.selftest import plants
 
 from ..some_bones import PUBLISHED, of_bones, written
 from .conftest import FILES, FREE, TRACE, Command, codes, gated, record

@@ -24,11 +24,11 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.network import CallableNetwork, Network, OnnxNetwork
 from rigpact.reference_runtime.recordings.clip import RawClip, read_clip
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reports.gate.answer.report import GateReport
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Question
-from rigpact.reports.gate.parts.recordings import ask_traces
 from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.recordings import ask_traces
+from rigpact.reports.gate.report import GateReport
 
 from ..scene import Scene
 

@@ -14,9 +14,9 @@ from rigpact.contract.rules.answers import comparison, gate
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.answer.report import GateReport, Part, causes_of
-from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.kept_values import from_plain, to_plain
+from rigpact.reports.gate.recordings import Recorded, about_diagnosis
+from rigpact.reports.gate.report import GateReport, Part, causes_of
 
 from ..every_case import every_case
 from .conftest import FILES, TRACE, Command, codes, gated, record

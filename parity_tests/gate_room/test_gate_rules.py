@@ -22,10 +22,10 @@ from rigpact.contract.settings.configuration import read_configuration
 from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.describing.breaking_text import write_record
-from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.guarding import guarded as guarded_by_base
 from rigpact.reports.gate.judging import judge_gate, other_files
-from rigpact.reports.gate.parts import free_run
+from rigpact.reports.gate.parts import about_run
+from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.nonfinite.investigation import Investigation
 
 from ..golden_findings import check_golden
@@ -127,8 +127,8 @@ def not_finite(folder: Path) -> GateReport:
 
 
 def diverging(folder: Path) -> GateReport:
-    found = tuple(free_run._findings(Investigation("diverging", 600), Path(CLIP), Path("norm_template.json")))
-    return GateReport((Part(free_run.NAME, free_run.TITLE, FindingsReport(found, Ledger(600, 600))),), {})
+    found = tuple(about_run(Investigation("diverging", 600), Path(CLIP), Path("norm_template.json")))
+    return GateReport((Part("free-run", "Free run", FindingsReport(found, Ledger(600, 600))),), {})
 
 
 def with_tail(*nodes: tuple[str, str, str]) -> Case:
@@ -185,7 +185,7 @@ def breaking(folder: Path) -> GateReport:
 def acknowledged(folder: Path) -> GateReport:
     from rigpact.contract.compatibility import compare_contracts
     from rigpact.contract.documents import Kind, read_document
-    from rigpact.reports.git_revision import opened_revision
+    from rigpact.reports.file_lists import opened_revision
 
     rescaled(folder)
     path = folder / "norm_template.json"

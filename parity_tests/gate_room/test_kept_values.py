@@ -11,7 +11,7 @@ from rigpact.contract.rules import ALL_RULES
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.kept_values import from_plain, to_plain
 
 from ..every_case import every_case
 

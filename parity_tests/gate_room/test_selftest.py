@@ -15,12 +15,11 @@ from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.fixtures.document_mutants import CONTRACT, DECLARATION, EDITS, TRAINING
 from rigpact.fixtures.mutants import MODEL_EDITS, SLIPS, broken_files, single_changes, wrong_rows
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
-from rigpact.reports import processes
-from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.reference_run import sound_run
-from rigpact.reports.gate.selftest import plants, selftest
-from rigpact.reports.gate.selftest.plants import READERS, _edited_declaration
-from rigpact.reports.processes import process_pool
+from rigpact.reports import beside as processes
+from rigpact.reports.beside import process_pool
+from rigpact.reports.gate import plants, selftest
+from rigpact.reports.gate.plants import READERS, _edited_declaration
+from rigpact.reports.gate.project import Project, sound_run
 
 from ..engine_recordings import as_engine
 from ..soon import SOON

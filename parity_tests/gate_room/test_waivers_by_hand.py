@@ -12,7 +12,7 @@ from rigpact.contract.rules.answers import gate
 from rigpact.contract.settings.configuration import text_to_configuration
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
+from rigpact.reports.gate.parts import PARTS, PartKind
 
 WALK = "free-run/walk"
 LAST_DAY, DAY_AFTER = date(2030, 6, 30), date(2030, 7, 1)

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 from rigpact.contract.findings import FindingsReport, Ledger, Rule, Severity
 from rigpact.contract.rules import ALL_RULES
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.report import GateReport, Part
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m", "\x1b]8;;http://evil.example\x07click\x1b]8;;\x07", "\r\n::error::owned", "\n::stop-commands::x",

@@ -8,7 +8,6 @@ import pytest
 from rich.console import Console
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS
-from rigpact.reports.answer import Answer, Figures, Sentence, print_answer
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.relations.relation import Relation
@@ -17,7 +16,8 @@ from rigpact.reports.nonfinite.investigation import Investigation, answer_of_dri
 from rigpact.reports.nonfinite.network_node import NodeOrigin
 from rigpact.reports.nonfinite.observers import Departure, Left
 from rigpact.reports.nonfinite.origin import Origin
-from rigpact.reports.renderers.markdown import comment
+from rigpact.reports.renderers.for_people import comment
+from rigpact.reports.terminal import Answer, Figures, Sentence, print_answer
 
 from .gates import Page
 

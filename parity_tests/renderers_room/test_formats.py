@@ -17,7 +17,7 @@ from lxml import etree
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger, Severity
 from rigpact.reports.renderers import FORMATS, render
-from rigpact.reports.renderers.junit import rules_run
+from rigpact.reports.renderers.for_machines import rules_run
 from rigpact.reports.renderers.places import file_uri, path_within
 
 from .gates import finding, gate, hostile_gate, part, unjudged_part

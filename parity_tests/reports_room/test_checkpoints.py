@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rigpact.reports.comparing.checkpoints.ranking import bone_groups
+from rigpact.reports.comparing.pose_meter import bone_groups
 
 from .demo import BUNDLE, CLIP, CONTRACT, DEMO, MODEL, PREDICTION, RUN_F, load
 

@@ -19,7 +19,7 @@ import typer
 
 from rigpact.fixtures import demo_robot
 from rigpact.reports.command_line import application
-from rigpact.reports.command_line.examples import EXAMPLES
+from rigpact.reports.command_line.options import EXAMPLES
 from rigpact.reports.terminal import counted, say_aside, tracked, working
 
 from ..every_case import every_case

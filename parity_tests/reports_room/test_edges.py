@@ -45,7 +45,7 @@ def _wrapped(words: str, angle: float) -> float:
 
 
 def _run(name: str, largest: float, deg_shape: tuple[int, ...] = (1, 1)) -> Any:
-    from rigpact.reports.gate.answer.compared_run import ComparedRun
+    from rigpact.reports.gate.compared_run import ComparedRun
 
     turns = np.eye(3, dtype=np.float32)[None, None]
     return ComparedRun(
@@ -80,7 +80,7 @@ def _frames(*frames: int) -> str:
 
 
 def _stretch(*by_frame: float) -> tuple[int, int]:
-    from rigpact.reports.comparing.checkpoints.ranking import _stretch as stretch
+    from rigpact.reports.comparing.pose_meter import _stretch as stretch
 
     gap = np.array(by_frame)
     return stretch(np.abs(gap), int(np.abs(gap).argmax()), gap)
@@ -88,7 +88,7 @@ def _stretch(*by_frame: float) -> tuple[int, int]:
 
 def _junit(count: int) -> list[str]:
     from rigpact.contract.findings import Finding, Rule, Severity
-    from rigpact.reports.renderers.junit import _told
+    from rigpact.reports.renderers.for_machines import _told
 
     rule = Rule("RP001", "a-rule", Severity.ERROR, "it is wrong", "mend it", "it breaks")
     return [line for line in _told((Finding(rule, "a.json", "", {}),) * count).splitlines() if line.startswith("and ")]

@@ -131,7 +131,7 @@ def test_a_search_that_was_cut_still_says_that_files_differ(diff, monkeypatch):
     """A large file of a stranger must not search for hours, nor pass for undetermined when it is seen to differ."""
     answer, _ = diff(ARRAYS, _with("joints", _exchanged), "--format", "json")
     assert (answer.status, json.loads(answer.out)["relations"][0]["stage"]) == (1, "joints")
-    monkeypatch.setattr("rigpact.reports.command_line.judging.diff.USUAL", 1e-6)
+    monkeypatch.setattr("rigpact.reports.command_line.check.USUAL", 1e-6)
     answer, last = diff(ARRAYS, _with("joints", np.degrees))
     assert (answer.status, last[:40]) == (1, "DIFFERS: joints of 3 arrays; not tried: ")
 

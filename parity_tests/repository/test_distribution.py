@@ -21,7 +21,7 @@ pytestmark = pytest.mark.repository
 SUBPACKAGES = ("contract", "reference_runtime", "fixtures", "reports")
 ENTRIES = (
     *("rigpact.reports.command_line", "rigpact.reports.__main__", "rigpact.testing.plugin", "rigpact.testing"),
-    *(f"rigpact.reports.renderers.{each}" for each in FORMATS if each != "json"),
+    *(f"rigpact.reports.renderers.{each}" for each in {*FORMATS.values()} - {""}),
 )
 """Where a user comes in: the commands, `python -m rigpact.reports`, a format by its name, the pytest plug-in, the strategies."""
 LIBRARY = {f"rigpact.reference_runtime.{name}" for name in ("clock", "mailbox")}

@@ -13,7 +13,7 @@ from .outside_project import PACKAGE, Rigpact, keep_stages, roots_of
 from .recipes import changed, copied, recipe
 
 pytestmark = [pytest.mark.repository, pytest.mark.nightly]
-GENERATE = (("-m", "rigpact.reports.engine.codegen"), ("-m", "parity_tests.measuring.pages.generated_docs"))
+GENERATE = (("-m", "rigpact.reports.engine.cpp_text"), ("-m", "parity_tests.measuring.pages.generated_docs"))
 GENERATED = {"Add an operation", "Add a rule", "Add a value of a knob"}
 STATED = """format = "rigpact-contract"
 version = 1

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rigpact.reports.renderers import sarif
+from rigpact.reports.renderers import for_machines as sarif
 
 from .recipes import copied
 

@@ -25,7 +25,7 @@ from rigpact.reference_runtime.recordings.tables import (
     table_of_rows,
 )
 from rigpact.reference_runtime.recordings.trace import Trace
-from rigpact.reports.gate.setup.found_files import find_files
+from rigpact.reports.gate.found_files import find_files
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
 
 from ..every_case import every_case

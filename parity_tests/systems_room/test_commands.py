@@ -22,7 +22,7 @@ from rigpact.contract.rules.files.structure import check_against_schema
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import TraceHeader, json_to_header
-from rigpact.reports.command_line.examples import EXAMPLES
+from rigpact.reports.command_line.options import EXAMPLES
 from rigpact.reports.diagnosing.adequacy import advice_of, measure, weigh
 
 from ..engine_recordings import as_engine

@@ -16,8 +16,8 @@ import rigpact.contract.rules
 import rigpact.reference_runtime.graph.bounds
 import rigpact.reports.diagnosing.diagnose
 import rigpact.reports.diagnosing.evidence
-import rigpact.reports.engine.canary_report
-import rigpact.reports.running.run
+import rigpact.reports.engine.canary
+import rigpact.reports.running
 import rigpact.testing.items
 import rigpact.testing.properties
 import rigpact.testing.strategies  # noqa: F401

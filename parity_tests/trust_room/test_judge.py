@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.git_revision import opened_revision
+from rigpact.reports.file_lists import opened_revision
 
 from ..every_case import every_case
 from ..soon import SOON

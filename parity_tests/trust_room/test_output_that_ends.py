@@ -90,7 +90,7 @@ def test_headers_are_all_copied_or_none(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "runtime.hpp").write_bytes(b"// the header of before\n")
     code = (
-        "import resource, sys; from rigpact.reports.engine.codegen import copy_headers; "
+        "import resource, sys; from rigpact.reports.engine.cpp_text import copy_headers; "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); copy_headers(sys.argv[1])"
     )
     done = subprocess.run([sys.executable, "-c", code, folder.parent], capture_output=True, text=True, check=False)

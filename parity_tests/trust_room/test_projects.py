@@ -29,7 +29,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.table import refuse_far_day
 from rigpact.reference_runtime import write_trace
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.gate.setup import status
+from rigpact.reports.gate import status
 from rigpact.reports.renderers import FORMATS
 
 from ..every_case import every_case

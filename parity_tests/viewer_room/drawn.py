@@ -9,8 +9,8 @@ import numpy as np
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.answers import comparison as rules
 from rigpact.reports.comparing.stage_comparison import Address
-from rigpact.reports.gate.answer.compared_run import ComparedRun
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.report import GateReport, Part
 
 from .oracle import Matrix, Vector, turn
 

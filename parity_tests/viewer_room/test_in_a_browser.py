@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.report import GateReport, Part
 
 from .drawn import HOSTILE, WRONG_BONE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, drawn_gate
 from .oracle import joint_positions

@@ -18,7 +18,7 @@ import pytest
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.teacher.prediction import COMPOSED_WITH_TARGET, PREDICTION_HOLDS_RESIDUAL
-from rigpact.reports.gate.answer.report import GateReport, Part
+from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.viewer import render_html, write_html
 
 from .drawn import HOSTILE, WRONG_CM, WRONG_COLUMN, WRONG_DEG, Drawn, drawn_gate

@@ -45,8 +45,8 @@ from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, fr
 from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.engine.codegen import headers_folder
 from rigpact.reports.engine.conformance import made_up_clip
+from rigpact.reports.engine.cpp_text import headers_folder
 from rigpact.reports.sweep.plan import plan_sweep
 from rigpact.reports.sweep.sweep import read_results, run_sweep
 

@@ -37,8 +37,8 @@ from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 from rigpact.reports.diagnosing.two_files import TwoFilesRequest
 from rigpact.reports.importing.formats import import_contract
 from rigpact.reports.importing.values import ImportRequest
-from rigpact.reports.running.converted import write_arrays
-from rigpact.reports.running.two_models import compare_models
+from rigpact.reports.running import write_arrays
+from rigpact.reports.two_models import compare_models
 
 from ...contract_room import small_character
 from ...declared_room import foreign_files

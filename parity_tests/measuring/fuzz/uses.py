@@ -25,10 +25,8 @@ from rigpact.reference_runtime.files.declared import ContractFiles, files_of
 from rigpact.reference_runtime.files.run import RunOptions, run_frames
 from rigpact.reference_runtime.recordings.opened import read_trace
 from rigpact.reference_runtime.recordings.recording import Recording, read_recording
-from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.comparing.comparison_text import print_comparison
-from rigpact.reports.comparing.diff import compare_recordings, diff
+from rigpact.reports.comparing.diff import compare_recordings, diff, print_comparison
 from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.describing.description import describe_contract
 from rigpact.reports.diagnosing.budget import Budget
@@ -39,12 +37,13 @@ from rigpact.reports.diagnosing.logs.log_evidence import explain_log
 from rigpact.reports.diagnosing.probe import read_probe
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.two_files import TwoFilesRequest, compare_files
-from rigpact.reports.gate.archive.archive import archive_bytes, read_archive
+from rigpact.reports.gate.archive import archive_bytes, read_archive
 from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.gate.measured import GateMeasurement
 from rigpact.reports.renderers import FORMATS, render
-from rigpact.reports.renderers.text import print_gate
-from rigpact.reports.running.converted import convert_recording
+from rigpact.reports.renderers.for_people import print_gate
+from rigpact.reports.running import convert_recording
+from rigpact.reports.terminal import print_answer
 from rigpact.reports.viewer import render_html
 
 DAY = date(2026, 6, 1)

@@ -15,19 +15,16 @@ from rigpact.contract.findings import FindingsReport
 from rigpact.contract.settings.configuration import FILE_NAME, read_configuration
 from rigpact.contract.settings.table import today
 from rigpact.reference_runtime.files.declared import ContractFiles
-from rigpact.reports.answer import print_answer
 from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.comparing.comparison_text import print_comparison
-from rigpact.reports.comparing.diff import diff
+from rigpact.reports.comparing.diff import diff, print_comparison
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
-from rigpact.reports.gate.answer.report import GateReport, Part
 from rigpact.reports.gate.judging import judge_gate, measure_gate
-from rigpact.reports.running.converted import convert_recording
-from rigpact.reports.running.run import print_run, run
-from rigpact.reports.terminal import print_report, print_verdict
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.running import convert_recording, print_run, run
+from rigpact.reports.terminal import print_answer, print_report, print_verdict
 from rigpact.reports.viewer import write_html
 
 BUNDLE, MODEL, CLIP = Path("norm_template.json"), Path("model.onnx"), Path("clips/Sneak_Turn.json")

@@ -1,4 +1,4 @@
-"""Output at a terminal: findings, verdicts, tables, progress.
+"""Answers as data, and their output at a terminal: findings, verdicts, tables, progress; templates of words.
 
 Text from user files (bone names, paths) may be hostile: it is printed as plain text with control characters escaped.
 """
@@ -6,11 +6,14 @@ Text from user files (bone names, paths) may be hostile: it is printed as plain 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import orjson
@@ -20,9 +23,20 @@ from rich.table import Table
 from rich.text import Text
 
 from rigpact.contract.errors import printable
-from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity, Verdict, number_of
+from rigpact.contract.findings import (
+    EXIT_FINDINGS,
+    EXIT_PASS,
+    Finding,
+    FindingsReport,
+    Ledger,
+    Rule,
+    Severity,
+    Verdict,
+    number_of,
+)
 
 if TYPE_CHECKING:
+    from jinja2 import Template
     from rich.progress import Progress
 
 Item = TypeVar("Item")
@@ -263,3 +277,115 @@ def _bar() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         yield progress
+
+
+# An answer as data: its verdict, the sentence that answers, and what stands above it. Every format is a template of it.
+_STYLES = {EXIT_PASS: "bold green", EXIT_FINDINGS: "bold red"}
+_HUGE = 1e6
+"""A ratio beyond it says no more: its tolerance is next to nothing."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence. style: of a terminal. rank: its place in a comment, the smallest first; None for one that it leaves out."""
+
+    text: str
+    style: str = ""
+    rank: int | None = None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A table. is_short: of a comment, else of a terminal."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    is_short: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """word: the verdict. headline: the cause, or what else answers. exit_code: of the command. body: in a terminal's order."""
+
+    word: str
+    headline: str
+    exit_code: int
+    body: Sequence[Sentence | Figures] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The sentences of a comment, what matters most first."""
+        ranked = [
+            (each.rank, each.text.strip()) for each in self.body if isinstance(each, Sentence) and each.rank is not None
+        ]
+        return [text for _, text in sorted(ranked, key=lambda entry: entry[0])]
+
+    @property
+    def figures(self) -> Figures | None:
+        """The table of a comment."""
+        return next((each for each in self.body if isinstance(each, Figures) and each.is_short), None)
+
+
+def print_body(body: Iterable[Sentence | Figures], console: Console) -> None:
+    """Print sentences and tables for people."""
+    for each in body:
+        if isinstance(each, Sentence):
+            console.print(Text(plain(each.text), style=each.style))
+        elif not each.is_short:
+            console.print(table(each.title, each.columns, each.rows))
+
+
+def print_answer(answer: Answer, console: Console) -> None:
+    """Print the answer for people; its last line says it all."""
+    print_body(answer.body, console)
+    line = Text(answer.word, style=_STYLES.get(answer.exit_code, "bold yellow"))
+    sum_up(line.append(f": {plain(answer.headline)}", style="default"), console)
+
+
+def print_with_findings(
+    body: Iterable[Sentence | Figures], report: FindingsReport, console: Console, headline: str = ""
+) -> None:
+    """Print an answer that is made of findings: what was measured, the findings, and the verdict with its account."""
+    print_body(body, console)
+    print_report(report, console, headline)
+
+
+def number_text(value: Any, unknown: str = "") -> str:
+    """Three digits of a number; nothing where there is none."""
+    return unknown if value is None else f"{value:.3g}"
+
+
+def ratio_text(value: float | None) -> str:
+    """An error in tolerances."""
+    return "> 1e6" if value is not None and value > _HUGE else number_text(value)
+
+
+# The templates of answers: words stand in them, numbers come from Python.
+def template(path: Path, *, is_page: bool = False, **filters: Callable[..., str]) -> Template:
+    """A template of its folder; a name that it is not given is an error.
+
+    is_page: what it is given is escaped for HTML, its control characters too.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # where something is written by one
+
+    environment = Environment(loader=FileSystemLoader(path.parent), autoescape=is_page, undefined=StrictUndefined)  # noqa: S701
+    environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
+    environment.filters |= {"cell": markdown_cell, "code_cell": _code} | filters
+    if is_page:
+        environment.finalize = lambda value: printable(value) if type(value) is str else value
+    return environment.get_template(path.name)
+
+
+def markdown_cell(text: str) -> str:
+    """Text of a file as a table cell: it ends no cell and no line, and is not a tag, link, picture or mention of anybody."""
+    return _MARKUP.sub(lambda found: f"&#{ord(found[0])};", _code(text))
+
+
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<=\])\(|:(?=//)|(?<=www)\.|@(?=\w)", re.IGNORECASE)
+"""Signs that begin a tag, an entity, a link or a mention: `[0, 3)` and `det < 0` stay as they are."""
+
+
+def _code(text: str) -> str:
+    """Text in a code span in a table: it ends neither."""
+    return printable(text).replace("|", "\\|").replace("`", "'")

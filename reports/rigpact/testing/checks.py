@@ -24,8 +24,8 @@ from rigpact.reports.comparing.judgement import judge
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
-from rigpact.reports.gate.answer.diagnosis_findings import Recorded, about_diagnosis
-from rigpact.reports.gate.reference_run import free_report, reference_of
+from rigpact.reports.gate.project import free_report, reference_of
+from rigpact.reports.gate.recordings import Recorded, about_diagnosis
 from rigpact.testing.files import (
     NO_MODEL,
     Judgement,

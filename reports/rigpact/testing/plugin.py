@@ -183,7 +183,7 @@ def _use_operations(config: pytest.Config) -> None:
         return
     from rigpact.contract.declared.vocabulary import forget_operations
     from rigpact.contract.errors import UnusableInput
-    from rigpact.reports.own_module import use_operations
+    from rigpact.reports.beside import use_operations
 
     config.add_cleanup(forget_operations)
     try:

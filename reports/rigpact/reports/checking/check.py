@@ -200,8 +200,6 @@ def _checked(request: CheckRequest) -> FindingsReport:
         models = () if request.model is None else (request.model,)
         chosen = models or (None if request.with_own_models else ())
         return check(Artefacts(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
-    from rigpact.reports.engine.canary_report import with_canary
-
     subject = _subject(request)
     if request.recordings and (subject.bundle is None or subject.model is None):
         with opened(request.recordings[0]) as found:  # which says of a file that is none what it is
@@ -209,6 +207,10 @@ def _checked(request: CheckRequest) -> FindingsReport:
                 "rigpact diff, rigpact explain; with bundle and model beside it `check` finds the order of the inputs"
             )
             raise UnusableInput(found.name, "a trace", "clips or teacher files", hint)
+    if subject.bundle is None or subject.model is None:
+        return check(subject)
+    from rigpact.reports.engine.canary import with_canary  # a commit hook of a contract does not load the runtime
+
     return with_canary(check(subject), subject, request.recordings, request.beside)
 
 

@@ -1,8 +1,8 @@
-"""The `rigpact` command: one module for each command, named here and imported where it is asked for.
+"""The `rigpact` command: every command's module is named here, and imported where it is asked for.
 
 Heavy modules (numpy, onnxruntime, pandas, torch) are imported inside the commands, so that `rigpact --help` stays quick.
 Exit status everywhere: 0 pass, 1 findings, 2 could not judge, 3 a defect of rigpact itself.
-To add a command: write a function in a module of its name, and name the module in `_COMMANDS`.
+To add a command: a function of its name, and a row in `_COMMANDS`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typer.core import TyperGroup
 from typer.models import CommandInfo
 
 from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
-from rigpact.reports.command_line.examples import example
 from rigpact.reports.command_line.left_out import COMMANDS, Command
-from rigpact.reports.command_line.shared_options import with_options
+from rigpact.reports.command_line.options import example
+from rigpact.reports.command_line.report_formats import with_options
 
 _EXIT_INTERRUPTED = 130
 _UsageError: Any = typer.BadParameter.__mro__[1]
@@ -60,18 +60,14 @@ class _Program(TyperGroup):
             )
 
 
-_COMMANDS = (
-    "making.demo", "making.init", "judging.check", "judging.diff", "judging.explain", "judging.nan", "making.run", "judging.gate",
-    "making.convert", "making.codegen", "making.sweep", "making.show", "making.neurarig",
-)  # fmt: skip
-"""The module of every command, in the order in which people first need them."""
+_COMMANDS = {
+    "demo": "show", "init": "gate", "check": "check", "diff": "check", "explain": "explain", "nan": "explain", "run": "run",
+    "gate": "gate", "convert": "run", "codegen": "run", "sweep": "run", "show": "show", "neurarig": "show",
+}  # fmt: skip
+"""Every command with its module, in the order in which people first need them."""
 _NO_CONTRACT = {"demo"}
 _NO_VERDICT = {"show"}
 _JUDGING = {"check", "diff", "explain", "gate", "nan"}
-
-
-def _name_of(place: str) -> str:
-    return place.rpartition(".")[2]
 
 
 def application(word: str = "") -> typer.Typer:
@@ -87,15 +83,13 @@ def application(word: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         callback=_options,
     )
-    known = {_name_of(place) for place in _COMMANDS}
-    for place in _COMMANDS:
-        if word not in known or word == _name_of(place):
-            _add(own, place)
+    for name in [word] if word in _COMMANDS else _COMMANDS:
+        _add(own, name)
     return own
 
 
-def _add(own: typer.Typer, place: str) -> None:
-    name, command = _name_of(place), getattr(import_module(f"{__name__}.{place}"), place.rpartition(".")[2])
+def _add(own: typer.Typer, name: str) -> None:
+    command = getattr(import_module(f"{__name__}.{_COMMANDS[name]}"), name)
     if isinstance(command, typer.Typer):
         own.add_typer(command, name=name)
         return

@@ -5,28 +5,29 @@ The formats come from `rigpact.reports.renderers`. This module names only the tw
 
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.command_line.options import OutputFormat, option
+from rigpact.reports.command_line.options import ConfigFile, HtmlFile, OutputFormat, ReportFiles, option
 from rigpact.reports.renderers import FORMATS, HTML, Output, parse_output, render
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reports.answer import Answer, Figures, Sentence
-    from rigpact.reports.gate.answer.compared_run import ComparedRun
-    from rigpact.reports.gate.answer.report import GateReport
+    from rigpact.reports.gate.compared_run import ComparedRun
+    from rigpact.reports.gate.report import GateReport
+    from rigpact.reports.terminal import Answer, Figures, Sentence
 
 
 # `--report FORMAT=FILE` and `--html FILE`: the answer that a command prints, written into files in other formats too.
@@ -163,7 +164,7 @@ def refuse_others(output_format: str, known: Sequence[str], what: str) -> None:
 
 def print_answer(found: Any, answer: Answer, output_format: str, said: Sequence[Sentence | Figures] = ()) -> None:
     """Print what was found: as JSON, as text for people, or as a comment. said: what of the text is printed already."""
-    from rigpact.reports.answer import print_answer as print_text
+    from rigpact.reports.terminal import print_answer as print_text
 
     left = (
         [replace(answer, body=tuple(each for each in answer.body if each not in said))] if output_format == TEXT else []
@@ -177,7 +178,7 @@ def print_answer(found: Any, answer: Answer, output_format: str, said: Sequence[
 
 def print_comment(answer: Answer, output_format: str) -> None:
     """Print an answer as Markdown or as a page, always as UTF-8."""
-    from rigpact.reports.renderers.markdown import comment
+    from rigpact.reports.renderers.for_people import comment
 
     typer.echo(comment(answer, output_format).encode("utf-8"), nl=False)
 
@@ -196,3 +197,61 @@ def print_rendered(report: FindingsReport, name: str, title: str, output_format:
         typer.echo(render_html(gate, ()).encode("utf-8"), nl=False)
     else:
         typer.echo(render(gate, output_format).encode("utf-8"), nl=False)
+
+
+# Options that many commands have alike, and whose functions do not see: `-q`, `--config`, `--report`, `--operations FILE.py`.
+Command = Callable[..., None]
+_WORDS = "Python module with your own operations; it runs. May be repeated."
+_OPTIONS: Mapping[str, tuple[Any, object]] = {
+    "own_operations": (Annotated[list[str] | None, typer.Option("--operations", metavar="FILE.py", help=_WORDS)], None),
+    "config": (ConfigFile, None),
+    "report": (ReportFiles, None),
+    "html": (HtmlFile, None),
+    "is_quiet": (Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict.")], False),
+}
+"""The annotation and the default of each. `left_out.fill` uses `config`."""
+
+
+def with_options(command: Command, *names: str) -> Command:
+    """A command with some of these options too, less those that it declares itself; they hold for this command only."""
+    own = inspect.signature(command, eval_str=True)
+    added = {name: _OPTIONS[name] for name in names if name not in own.parameters}
+
+    @wraps(command)
+    def wrapped(**options: Any) -> None:
+        given = {name: options.pop(name, default) for name, (_, default) in added.items()}
+        with ExitStack() as held:
+            if given.get("is_quiet"):
+                from rigpact.reports.terminal import quietly
+
+                held.enter_context(quietly())
+            if given.get("report") or given.get("html"):
+                outputs = outputs_of(given["report"], given["html"])
+                for output in outputs:
+                    get_args(own.parameters["output_format"].annotation)[1].parser(output.format)
+                held.enter_context(answers_asked(outputs))
+            if given.get("own_operations"):
+                _use_operations(given["own_operations"], held, is_each=bool(options.get("each")))
+            command(**options)
+
+    declared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in added.items()
+    ]
+    # typer reads the options from the signature
+    wrapped.__signature__ = own.replace(parameters=[*own.parameters.values(), *declared])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {
+        **command.__annotations__,
+        **{name: annotation for name, (annotation, _) in added.items()},
+    }
+    return wrapped
+
+
+def _use_operations(files: list[str], held: ExitStack, *, is_each: bool) -> None:
+    from rigpact.contract.declared.vocabulary import forget_operations
+    from rigpact.reports.beside import use_operations
+
+    if is_each:
+        raise UnusableInput("--operations", "--each beside it", "one of them", "a commit hook runs no code of a commit")
+    held.callback(forget_operations)
+    use_operations(files)

@@ -16,9 +16,9 @@ from rigpact.contract.rules.views.system_files import SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
-from rigpact.reports.comparing.checkpoints.ranking import bone_name, summary_of
 from rigpact.reports.comparing.clock import about_clock
 from rigpact.reports.comparing.compare import FRAMES_AT_ONCE, NEXT_NOT_RECORDED, Comparison
+from rigpact.reports.comparing.pose_meter import bone_name, summary_of
 from rigpact.reports.comparing.stage_comparison import StageComparison
 
 # With which contract, conventions and model a recording was made, and what that means for a verdict about it

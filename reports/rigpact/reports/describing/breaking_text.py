@@ -11,8 +11,7 @@ from rigpact.contract.compatibility.kinds import MEANING
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
 from rigpact.contract.findings import number_of
-from rigpact.reports.answer import Answer, Sentence, print_answer
-from rigpact.reports.templates import template
+from rigpact.reports.terminal import Answer, Sentence, print_answer, template
 
 _STYLES = {Consumer.RETRAIN: "bold magenta", Consumer.TRACE: "yellow", Consumer.COSMETIC: "dim"}
 _STYLES |= dict.fromkeys((Consumer.ENGINE_LAYOUT, Consumer.ENGINE_MATH), "bold red")

@@ -24,8 +24,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import Field, FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.contract.systems.system import Row, Section, System
-from rigpact.reports.templates import template
-from rigpact.reports.terminal import plain
+from rigpact.reports.terminal import plain, template
 
 
 def beside_section(contract: Document, other: Document) -> Section:

@@ -29,7 +29,7 @@ from rigpact.reports.describing.system_description import (
     system_sections,
     systems_section,
 )
-from rigpact.reports.templates import template
+from rigpact.reports.terminal import template
 
 
 # The section of one rule, as docs/rules.md and `rigpact show` have it

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rigpact.contract.findings import number_of
-from rigpact.reports.answer import Answer, Figures, Sentence, number_text, ratio_text
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.opened import answered_text
 from rigpact.reports.diagnosing.relations.relation import frames_words
+from rigpact.reports.terminal import Answer, Figures, Sentence, number_text, ratio_text
 
 _EQUIVALENTS_SHOWN = 6
 _ELSEWHERE = "If it still moves wrong, look outside the contract: physics, undocumented gains, latency, the task."

@@ -22,8 +22,7 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput, error_text, line_of
 from rigpact.contract.files import read_bytes
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.own_module import imported, module_of_file
-from rigpact.reports.processes import process_pool
+from rigpact.reports.beside import imported, module_of_file, process_pool
 
 Rows = Mapping[str, FloatArray]
 Step = Callable[..., Any]

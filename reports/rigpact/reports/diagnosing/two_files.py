@@ -28,13 +28,13 @@ from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 from rigpact.reference_runtime.recordings.precision import Precision, precision_of, words_to_precision
-from rigpact.reports.answer import Answer, Figures, Sentence, number_text
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict, together
 from rigpact.reports.diagnosing.diagnosis_text import changes_text, divergence_text, effect_text, remains_texts
 from rigpact.reports.diagnosing.relations.relation import listed
 from rigpact.reports.diagnosing.script_side import Made, named_script, results_of
+from rigpact.reports.terminal import Answer, Figures, Sentence, number_text
 
 # Two files of named arrays in words: each array, where it first differs, what makes one of the other, and the next step.
 NEXT = (

@@ -26,10 +26,17 @@ from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.operations.scalars import stored
 from rigpact.reports.engine import cpp_text
-from rigpact.reports.engine.codegen import shared_knobs
 from rigpact.reports.engine.conformance import Vectors, conformance_vectors
-from rigpact.reports.engine.cpp_text import IDENTIFIER, comment, identifiers, lines, string_literal, type_name
-from rigpact.reports.engine.stage_loop import stage_loop
+from rigpact.reports.engine.cpp_text import (
+    IDENTIFIER,
+    comment,
+    identifiers,
+    lines,
+    shared_knobs,
+    stage_loop,
+    string_literal,
+    type_name,
+)
 
 # Conformance vectors of a declared system: generated inputs, and the reference's values of each stage.
 FRAMES = 4

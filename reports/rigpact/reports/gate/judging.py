@@ -23,11 +23,11 @@ from rigpact.contract.settings.gate import GateSettings, PartWaiver
 from rigpact.contract.settings.hearing import Hearing
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.diagnosing.adequacy import CERTAIN_MARGIN
-from rigpact.reports.gate.answer.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part, next_steps
-from rigpact.reports.gate.archive.kept_values import from_plain, to_plain
+from rigpact.reports.gate.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.parts.catalogue import PARTS, PartKind
+from rigpact.reports.gate.parts import PARTS, PartKind
 from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part, next_steps
 from rigpact.reports.terminal import counted
 
 # Measure a project: all parts of its system, the questions that were not asked, and the provenance.

@@ -12,7 +12,7 @@ import numpy as np
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.rules.answers import gate as rules
-from rigpact.reports.gate.answer.compared_run import ComparedRun
+from rigpact.reports.gate.compared_run import ComparedRun
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,25 +3,36 @@
 The bundle or contract file defines the system. The only system that this module names is that of a schema bundle.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rigpact.contract.character import bone_names_of
 from rigpact.contract.contract_files import open_contract, system_of
 from rigpact.contract.declared.reading import sources_of
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput, near
+from rigpact.contract.findings import Finding
 from rigpact.contract.model.signature import ModelSignature, read_model
+from rigpact.contract.rules.answers import gate as rules
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of, network_of
+from rigpact.reference_runtime.files.run import RunOptions, run_frames
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, listed_endings, open_file
-from rigpact.reference_runtime.recordings.recording import Recording
-from rigpact.reference_runtime.recordings.trace import Trace
+from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side
+from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace
 from rigpact.reports.file_lists import files_of_settings
+from rigpact.reports.running import describe_run, record_run
 
 
 def clip_endings() -> tuple[str, ...]:
@@ -162,3 +173,135 @@ def check_names(settings: GateSettings, system: System) -> None:
             if stage not in names:
                 hint = near(stage, names)
                 raise UnusableInput(f"{run.place}.stages", repr(stage), f"one of {', '.join(names)}", hint)
+
+
+# The reference run for a recording: the reference runtime with the same clip, mode and frames.
+REFERENCE = "reference run"
+
+
+def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Recording:
+    """The reference run, with the declared number of frames, or as many as the clip has."""
+    contract = contract_of_side(recording, project.contract)
+    if is_without_model(project, run, recording):
+        graph, drive = project.system.graph, project.drive(run.clip or run.file)
+        frame = np.arange(expected_frames(project, run))
+        answers = (
+            _answers_at(frame, recording.trace, graph.answers) if holds_answers(project.system, recording.trace) else {}
+        )
+        frames = ReplayedFrames(Evidence(frame, recording.trace.header.fps, "teacher", answers, drive), contract)
+        names = [name for name in graph.names if name not in answers] if answers else run.stages
+        stages = {name: rows for name in names if (rows := frames.computed(name)) is not None}
+        trace = Trace(recording.trace.header, frame, frame / recording.trace.header.fps, stages)
+    else:
+        mode = recording.trace.header.mode
+        trace = project.kept(
+            (run, mode, contract.conventions),
+            lambda: played(project, contract, network_for(project, mode), run, recording.trace),
+        )
+    return Recording(Path(REFERENCE), REFERENCE, trace, frozenset(trace.stages))
+
+
+def expected_frames(project: Project, run: RecordedRun) -> int:
+    """How many frames the project expects: as declared, else as many as the clip gives. The recording does not choose."""
+    return run.frames or int(project.drive(run.clip or run.file)(project.contract).steps)
+
+
+def network_for(project: Project, mode: str) -> Any:
+    """The model; None in a playback of a pose and in a system without a network, where no model runs."""
+    has_none = (mode == "playback" and project.system.posed) or not project.system.graph.answers
+    return None if has_none else project.network
+
+
+def is_before_the_model(system: System, stages: Collection[str]) -> bool:
+    """Whether there are stages, and none of them is or depends on an answer of the network."""
+    return bool(stages) and system.graph.after(system.graph.answers).isdisjoint(stages)
+
+
+def is_without_model(project: Project, run: RecordedRun, recording: Recording) -> bool:
+    """Whether a project without a model can judge a recording: the stages before the model, or all with the recorded answers."""
+    return not project.models and (
+        is_before_the_model(project.system, run.stages) or holds_answers(project.system, recording.trace)
+    )
+
+
+def holds_answers(system: System, recorded: Trace) -> bool:
+    """Whether a run that a clip drove holds what its network answered: then every later stage follows from that."""
+    answers = set(system.graph.answers)
+    return recorded.header.mode == "teacher" and bool(answers) and answers <= set(recorded.stages)
+
+
+def _answers_at(frame: NDArray[np.int64], recorded: Trace, answers: Collection[str]) -> dict[str, FloatArray]:
+    """The recorded answers at some frames, NaN where a frame was not recorded."""
+    shared, at, rows = np.intersect1d(frame, recorded.frame, assume_unique=True, return_indices=True)
+    found = {name: np.full((len(frame), recorded.stages[name].shape[1]), np.nan, np.float32) for name in answers}
+    for name, values in found.items():
+        values[at] = recorded.stages[name][rows]
+    return found if len(shared) else {}
+
+
+def played(project: Project, contract: Contract, network: Any, run: RecordedRun, recorded: Trace) -> Trace:
+    """A run under a contract, not necessarily the project's own; UnusableInput where it cannot run."""
+    asked = run.mode or recorded.header.mode
+    mode = asked if project.system.posed or asked == "free" else "teacher"
+    driving, files = Path(run.clip or run.file), files_of(contract)
+    until = run.frames if mode == "teacher" else expected_frames(project, run)
+    runner = files.start(contract, network, files.clip(driving, contract), RunOptions(mode, until))
+    return record_run(runner, driving, mode, until)
+
+
+def sound_run(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
+    """The run of an engine without a defect."""
+    return played(project, project.contract, project.network, run, recorded)
+
+
+def free_report(project: Project, clip: Path, frames: int) -> Sequence[Finding]:
+    """The problems of a free run: inputs that are cut or padded, and non-finite values."""
+    files, contract = files_of(project.contract), project.contract
+    runner = files.start(contract, project.network, files.clip(clip, contract), RunOptions("free", frames))
+    trace = run_frames(runner, range(frames), clip.stem, "free")
+    return describe_run(runner, trace, project.bundle_path, clip).findings
+
+
+# The expectations of `[[gate.trace]]` about a recording, before a single number of it is compared. The project says how the
+# run was made and who recorded it; else the judged file would choose its reference: a playback runs no model, and rigpact
+# agrees with itself.
+def about_recording(run: RecordedRun, recording: Recording, contract: Contract) -> Iterator[Finding]:
+    """Findings about a recording that is not what the project expects; training files have no such expectation."""
+    if run.mode is None:
+        return
+    header, name = recording.trace.header, recording.path.name
+    if recording.title != "trace":
+        found, expected = f"a {recording.title}", "a trace of the engine"
+        yield rules.NOT_OF_THE_ENGINE.at(recording.path, "", recording=name, found=found, expected=expected)
+    elif header.producer != run.producer if run.producer else header.producer == OWN_PRODUCER:
+        found, expected = f"a recording by {header.producer}", f"one by {run.producer or 'the engine'}"
+        yield rules.NOT_OF_THE_ENGINE.at(
+            recording.path, "/producer/name", recording=name, found=found, expected=expected
+        )
+    if header.mode != run.mode and header.says_mode:
+        yield rules.IN_ANOTHER_MODE.at(recording.path, "/mode", recording=name, found=header.mode, expected=run.mode)
+    yield from _about_bones(run, recording, contract)
+
+
+def _about_bones(run: RecordedRun, recording: Recording, contract: Contract) -> Iterator[Finding]:
+    """A finding for bones that the project expects and the recording does not hold; all bones, if it names none."""
+    known = bone_names_of(contract)
+    for place, bone in enumerate(run.bones):
+        if bone not in known:
+            found, expected = repr(bone), f"one of the contract's {len(known)} bones"
+            raise UnusableInput(f"{run.place}.bones/{place}", found, expected, near(bone, known))
+    held = {known[bone] for bone in recording.bones} if recording.bones else set(known)
+    missing = [bone for bone in run.bones or known if bone not in held]
+    if missing:
+        said = {"count": len(missing), "total": len(run.bones or known), "recording": recording.path.name}
+        bones = ", ".join(missing[:4]) + (", …" if len(missing) > 4 else "")
+        yield rules.BONES_MISSING.at(recording.path, "/bones", bones=bones, **said)
+
+
+def as_expected(run: RecordedRun, recording: Recording) -> Recording:
+    """The recording in the mode that the project expects, so that nothing after this follows the file's own word."""
+    recording = recording.with_resolution(run.resolution, f"{run.place} resolution")
+    header = recording.trace.header
+    if run.mode is None or run.mode == header.mode:
+        return recording
+    return replace(recording, trace=replace(recording.trace, header=replace(header, mode=run.mode)))

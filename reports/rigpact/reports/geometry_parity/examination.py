@@ -25,7 +25,7 @@ from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.answers import geometry as rules
 from rigpact.contract.settings.configuration import LEFT_OUT, FunctionSettings, GeometrySettings
 from rigpact.reference_runtime.files.declared import ContractFiles
-from rigpact.reports.answer import Figures, Sentence, print_with_findings
+from rigpact.reports.beside import imported, module_of_file
 from rigpact.reports.geometry_parity.calling import (
     DECLARABLE,
     LAYOUTS,
@@ -40,8 +40,7 @@ from rigpact.reports.geometry_parity.checks import CHECKS, Check, Facts
 from rigpact.reports.geometry_parity.forms import ORDERS
 from rigpact.reports.geometry_parity.meaning import Known, contract_reading, how_called, judged, propose, unusable
 from rigpact.reports.geometry_parity.roles import ROLES, ordinary
-from rigpact.reports.own_module import imported, module_of_file
-from rigpact.reports.terminal import working
+from rigpact.reports.terminal import Figures, Sentence, print_with_findings, working
 
 _LIBRARIES = ("_np", "_numpy", "_torch", "_pt", "_jit")
 _ABOUT_ROTATIONS = re.compile(r"quat|rot|euler|axis_?angle|so3|6d|angvel|angular|slerp|yaw|^q[a-z]{2,5}$|geodesic")

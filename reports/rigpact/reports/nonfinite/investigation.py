@@ -22,7 +22,6 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.sentinel import ABSURD_RAW, ORDINARY_Z, Observer, unread_rows, watch_run
 from rigpact.reference_runtime.recordings.recording import Recording, judging_contract
-from rigpact.reports.answer import Answer, Sentence
 from rigpact.reports.diagnosing.evidence import held_parts, recording_to_evidence
 from rigpact.reports.nonfinite.drift import SIZES, Drift
 from rigpact.reports.nonfinite.observers import (
@@ -35,7 +34,7 @@ from rigpact.reports.nonfinite.observers import (
     swallowed_values,
 )
 from rigpact.reports.nonfinite.origin import LOADING, Link, Origin, find_origin, origin_of_run, refused_origin
-from rigpact.reports.terminal import tracked
+from rigpact.reports.terminal import Answer, Sentence, tracked
 
 # Counterfactual guards: repeat the run with one change, to find the single changes that keep it finite.
 Changed = tuple[RunSetup, str]

@@ -1,8 +1,8 @@
-"""Render a gate's answer in formats for people and machines; one module for each format, with `render(gate) -> str`.
+"""Render a gate's answer in formats for people and machines: `render_NAME(gate) -> str` of each format.
 
 Renderers read only a `GateReport`, and the lines of the files that its findings name. The same report gives the same
 bytes: no times, no machine names, and paths outside the repository only as given. Text from user files may be hostile;
-each module escapes it for its format. To add a format: its module, and a row in `FORMATS`.
+each format escapes it. To add one: its function in one of the two modules, and a row in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from rigpact.contract.errors import UnusableInput
 
 if TYPE_CHECKING:
     from rigpact.contract.findings import FindingsReport
-    from rigpact.reports.gate.answer.report import GateReport
+    from rigpact.reports.gate.report import GateReport
 
 
-FORMATS = ("text", "json", "junit", "sarif", "github", "markdown")
-"""All formats, each but JSON in a module of its name, which is imported when it is used."""
+FORMATS: Mapping[str, str] = {
+    "text": "for_people",
+    "json": "",
+    "junit": "for_machines",
+    "sarif": "for_machines",
+    "github": "for_machines",
+    "markdown": "for_people",
+}
+"""All formats, and the module of each but JSON, which is imported when it is used."""
 
 
 def render(gate: GateReport, name: str) -> str:
@@ -30,14 +37,14 @@ def render(gate: GateReport, name: str) -> str:
 
     if name == "json":  # keys in the order of the format, numbers unrounded; a number that is not finite becomes null
         return json_text(gate.to_json())
-    text: str = import_module(f"{__name__}.{name}").render(gate)
+    text: str = getattr(import_module(f"{__name__}.{FORMATS[name]}"), f"render_{name}")(gate)
     return text
 
 
 def one_part(name: str, title: str, report: FindingsReport, *, strict: bool = False) -> GateReport:
     """A single command's report as a gate with one part, so that every renderer can show it."""
     from rigpact.contract.version import rigpact_version
-    from rigpact.reports.gate.answer.report import GateReport, Part
+    from rigpact.reports.gate.report import GateReport, Part
 
     return GateReport((Part(name, title, report),), {"rigpact": rigpact_version()}, strict=strict)
 

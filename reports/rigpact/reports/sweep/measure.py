@@ -23,10 +23,10 @@ from rigpact.reference_runtime.files.declared import RunSetup, files_of
 from rigpact.reference_runtime.files.run import Run
 from rigpact.reference_runtime.files.sentinel import Watched, watch_run
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
+from rigpact.reports.beside import use_operations
 from rigpact.reports.comparing.pose_meter import pose_error
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.nonfinite import drift
-from rigpact.reports.own_module import use_operations
 from rigpact.reports.sweep.plan import Cell, Changes, SweptFile, file_sha256
 
 Fields = dict[str, Any]

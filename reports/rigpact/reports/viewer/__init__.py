@@ -24,11 +24,10 @@ from rigpact.contract.rules.teacher.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
-from rigpact.reports.gate.answer.compared_run import CLIP, REFERENCE, ComparedRun, Values
-from rigpact.reports.gate.answer.report import GateReport, Part
-from rigpact.reports.renderers.wording import found_text
-from rigpact.reports.templates import template
-from rigpact.reports.terminal import plain, severities_text
+from rigpact.reports.gate.compared_run import CLIP, REFERENCE, ComparedRun, Values
+from rigpact.reports.gate.report import GateReport, Part
+from rigpact.reports.renderers.for_people import found_text
+from rigpact.reports.terminal import plain, severities_text, template
 from rigpact.reports.viewer.run_data import SCALE, bone_index, bone_names, rows_drawn, run_data, sized
 
 __all__ = ["render_html", "write_html"]

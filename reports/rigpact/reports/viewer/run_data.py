@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
-from rigpact.reports.gate.answer.compared_run import ComparedRun, Values
+from rigpact.reports.gate.compared_run import ComparedRun, Values
 from rigpact.reports.terminal import plain
 
 # Pack numbers as text for the page: base64 of little-endian 16-bit words. assets/decode.js reads them

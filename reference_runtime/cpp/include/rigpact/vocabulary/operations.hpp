@@ -1,4 +1,4 @@
-// The operations that a plan names by number. Written by `python -m rigpact.reports.engine.codegen` from `CPP_OPERATIONS`.
+// The operations that a plan names by number. Written by `python -m rigpact.reports.engine.cpp_text` from `CPP_OPERATIONS`.
 #pragma once
 
 #include "rigpact/vocabulary/arranging.hpp"

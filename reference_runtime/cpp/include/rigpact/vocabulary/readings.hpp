@@ -1,5 +1,5 @@
 // Readings of operations, and of the conventions that operations on a character share, as a plan numbers them. Written by
-// `python -m rigpact.reports.engine.codegen` from the vocabulary.
+// `python -m rigpact.reports.engine.cpp_text` from the vocabulary.
 #pragma once
 
 namespace rigpact {

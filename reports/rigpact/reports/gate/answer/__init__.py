@@ -1,1 +1,0 @@
-"""The gate's answer: report, page, next steps, outputs."""

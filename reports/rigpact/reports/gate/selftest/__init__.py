@@ -1,1 +1,0 @@
-"""Injected defects: does this project's gate fail when it should?"""

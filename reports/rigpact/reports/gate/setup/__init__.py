@@ -1,1 +1,0 @@
-"""Find a project's files and write its settings, for `rigpact init`."""

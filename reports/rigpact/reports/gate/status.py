@@ -1,0 +1,205 @@
+"""`rigpact init --status`: what this installation and this project can judge, and what is missing for the rest.
+
+Files are opened, and nothing is measured.
+"""
+
+import platform
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from rigpact.contract.as_json import AsJson
+from rigpact.contract.errors import UnusableInput
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
+from rigpact.contract.settings.configuration import FILE_NAME
+from rigpact.contract.settings.gate import GateSettings
+from rigpact.contract.version import rigpact_version
+from rigpact.reports.gate.measured import Measured, NotAsked, Question
+from rigpact.reports.gate.parts import PARTS, PartKind
+from rigpact.reports.gate.project import Project
+from rigpact.reports.gate.report import IMPOSSIBLE, NEXT_QUESTIONS
+from rigpact.reports.terminal import Answer, Sentence, print_answer
+
+EXTRAS = {
+    "pytest": ("testing", "tests of your own files, with the pytest plugin"),
+    "hypothesis": ("testing", "properties of your own loop, on drawn input"),
+    "pyarrow": ("sweep", "the table of a sweep as Parquet"),
+    "mcap": ("readers", "bags of ROS 2 as recordings (with mcap-ros2-support)"),
+    "h5py": ("readers", "HDF5 as recordings"),
+    "mujoco": ("physics", "a training side that simulates"),
+    "torch": ("training", "the functions of a training side in torch (rigpact check --module)"),
+}
+"""Packages that some commands need, each with rigpact's extra and what it is for."""
+COMPILERS = ("c++", "g++", "clang++", "cl")
+
+
+@dataclass(frozen=True)
+class Tool(AsJson):
+    """A package or a program. version: None where it is not there; needed: whether every command needs it."""
+
+    name: str
+    version: str | None
+    purpose: str
+    get: str
+    needed: bool = False
+
+    @property
+    def lacks(self) -> bool:
+        """Whether something is missing that every command needs."""
+        return self.needed and self.version is None
+
+
+def installation() -> tuple[Tool, ...]:
+    """Everything that rigpact can use here, the needed things first."""
+    python = Tool("python", platform.python_version(), "", "", needed=True)
+    return (Tool("rigpact", rigpact_version(), "", "", needed=True), python, *_packages(), *_extras(), *_programs())
+
+
+def _packages() -> Iterator[Tool]:
+    for requirement in requires("rigpact") or ():
+        if "extra ==" not in requirement:
+            name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+            yield Tool(name, _version(name), "every command", f"pip install '{requirement}'", needed=True)
+
+
+def _extras() -> Iterator[Tool]:
+    for name, (extra, purpose) in EXTRAS.items():
+        yield Tool(name, _version(name), purpose, f"pip install 'rigpact[{extra}]'")
+
+
+def _programs() -> Iterator[Tool]:
+    compiler = next(filter(shutil.which, COMPILERS), None)
+    yield Tool("C++ compiler", compiler, "to build what `rigpact codegen` writes", "g++, clang++ or MSVC")
+    git = shutil.which("git") and "git"
+    yield Tool("git", git, "`rigpact diff --base`, `base` in [gate]", "install git")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+State = Literal["can be judged", "missing", "waived", "not asked"]
+_STYLES: dict[State, str] = {"can be judged": "green", "missing": "bold red", "waived": "cyan", "not asked": "dim"}
+_WIDTH = len("can be judged")
+
+
+@dataclass(frozen=True)
+class Answerable(AsJson):
+    """A part of the gate. reason: what is missing, or why it is not asked; get: how to change that."""
+
+    name: str
+    state: State
+    reason: str = ""
+    get: str = ""
+
+
+@dataclass(frozen=True)
+class ProjectStatus(AsJson):
+    """What is installed, and the parts of the project's gate."""
+
+    FORMAT = "rigpact-status"
+    KEYS = "verdict installation: tools project: parts"
+    tools: tuple[Tool, ...]
+    parts: tuple[Answerable, ...]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all that is asked can be judged; a project that asks nothing is not ready."""
+        states = {part.state for part in self.parts}
+        return not any(tool.lacks for tool in self.tools) and "missing" not in states and "can be judged" in states
+
+    @property
+    def verdict(self) -> str:
+        """The answer in a word."""
+        return "ready" if self.is_ready else "incomplete"
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all that is asked can be judged, else 2."""
+        return EXIT_PASS if self.is_ready else EXIT_CANNOT_JUDGE
+
+
+def examine(settings: GateSettings | None, today: date) -> ProjectStatus:
+    """Examine the installation, and the project whose folder is the working directory. settings: None without [gate]."""
+    return ProjectStatus(installation(), tuple(_parts(settings, today)))
+
+
+def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
+    if settings is None:
+        yield Answerable("gate", "missing", f"no {FILE_NAME} with a table [gate]", "`rigpact init` writes one")
+        return
+    try:
+        project = Project(settings)
+    except UnusableInput as error:
+        yield Answerable("gate", "missing", error.one_line(), f"repair what it names in {FILE_NAME}, or the file")
+        return
+    for kind in PARTS.values():
+        for asked in kind.ask(project):
+            unasked = asked if isinstance(asked, NotAsked) else _unasked(kind, asked, settings)
+            if unasked is not None:
+                get = "" if unasked.reason in IMPOSSIBLE else NEXT_QUESTIONS.get(unasked.name, "")
+                yield Answerable(unasked.name, "not asked", unasked.reason, get)
+            elif isinstance(asked, Question):
+                yield _asked(asked, settings, today)
+
+
+def _unasked(kind: PartKind, asked: Question, settings: GateSettings) -> NotAsked | None:
+    """Why a part that is measured all the same, for an archive, is not judged under these settings."""
+    judged = kind.judge(Measured(asked.name, asked.title, (), Ledger(0, 0)), settings)
+    return judged if isinstance(judged, NotAsked) else None
+
+
+def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
+    lacks = asked.lacks
+    if not lacks:
+        return Answerable(asked.name, "can be judged")
+    for waiver in settings.waivers:
+        if (waiver.part, waiver.stage) == (asked.name, None) and waiver.holds(today):
+            about = f"until {waiver.expires} ({waiver.owner}: {waiver.reason}); {lacks}"
+            return Answerable(asked.name, "waived", about)
+    return Answerable(
+        asked.name, "missing", lacks, "repair what it names, or waive the part for a while: [[gate.waive]]"
+    )
+
+
+def print_examination(found: ProjectStatus, console: Console, place: Path) -> None:
+    """Print the installation, then the parts, then one line."""
+    there = [f"{tool.name} {tool.version}" for tool in found.tools if tool.version is not None]
+    lines = [Sentence("installed: " + ", ".join(there))]
+    for tool in found.tools:
+        if tool.version is None:
+            state: State = "missing" if tool.needed else "not asked"
+            word = "missing" if tool.needed else "not installed"
+            lines += _lines(state, word, f"{tool.name}, for {tool.purpose}", tool.get)
+    _print(found, lines, found.parts, console, place)
+
+
+def print_missing(found: ProjectStatus, console: Console, place: Path) -> None:
+    """Print what is asked and cannot be judged, then one line."""
+    _print(found, [], [part for part in found.parts if part.state == "missing"], console, place)
+
+
+def _print(
+    found: ProjectStatus, lines: list[Sentence], parts: Sequence[Answerable], console: Console, place: Path
+) -> None:
+    for part in parts:
+        lines += _lines(part.state, part.state, f"{part.name}: {part.reason}" if part.reason else part.name, part.get)
+    count = sum(part.state == "can be judged" for part in found.parts)
+    asked = sum(part.state != "not asked" for part in found.parts)
+    said = f"{count} of {asked} parts that {place} asks can be judged"
+    print_answer(Answer(found.verdict.upper(), said, found.exit_code, tuple(lines)), console)
+
+
+def _lines(state: State, word: str, about: str, get: str) -> list[Sentence]:
+    how = [Sentence(f"{'':{_WIDTH}}  {get}", "dim")] if get else []
+    return [Sentence(f"{word:{_WIDTH}}  {about}", _STYLES[state]), *how]

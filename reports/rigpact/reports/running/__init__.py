@@ -1,1 +1,0 @@
-"""Runs of the reference runtime, as the commands start them."""
