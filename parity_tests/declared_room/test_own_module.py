@@ -30,7 +30,7 @@ import numpy as np
 
 from rigpact.contract.declared.operation import Built, Operation
 from rigpact.reference_runtime.operations.scalars import gamma
-from rigpact.reference_runtime.vocabulary.scaling.linear import AFFINE  # stays rigpact's
+from rigpact.reference_runtime.vocabulary.linear import AFFINE  # stays rigpact's
 
 SHAPES = {"cubic": lambda x: x**3, "linear": lambda x: x}
 

@@ -28,7 +28,7 @@ from rigpact.reference_runtime.systems.neurarig import (
     encode_reply,
     frame_refusal,
 )  # fmt: skip
-from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
+from rigpact.reference_runtime.vocabulary.vectors import first_bytes
 from rigpact.training.neurarig import (
     BONES,
     REST_POSITIONS_CM,

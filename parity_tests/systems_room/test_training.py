@@ -17,7 +17,7 @@ import torch
 
 from rigpact.reference_runtime.graph.network import OnnxSystemNetwork
 from rigpact.reference_runtime.graph.run import run_clip, stages_from
-from rigpact.reference_runtime.vocabulary.arranging.copied import first_bytes
+from rigpact.reference_runtime.vocabulary.vectors import first_bytes
 from rigpact.training import blender_ik as ik
 from rigpact.training import blender_ik_losses as losses
 from rigpact.training import neurarig

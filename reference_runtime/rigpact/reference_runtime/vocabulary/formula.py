@@ -32,9 +32,9 @@ from rigpact.reference_runtime.operations.geometry import (
     unit,
 )
 from rigpact.reference_runtime.operations.scalars import FUNCTIONS, LENGTHS, UNIT_ROUNDOFF, gamma, stored
-from rigpact.reference_runtime.vocabulary.rigs.joint_positions import chained_error
-from rigpact.reference_runtime.vocabulary.rigs.labels import judged
-from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
+from rigpact.reference_runtime.vocabulary.building import wide
+from rigpact.reference_runtime.vocabulary.joint_positions import chained_error
+from rigpact.reference_runtime.vocabulary.labels import judged
 
 _EULER = 64
 """Roundings of an Euler angle: of a matrix of ten products, and of an arc tangent."""
@@ -294,7 +294,7 @@ class _Formulas:
         return compiled(tree)
 
 
-def build(use: Use) -> Built:
+def _formula(use: Use) -> Built:
     """What `is` says, of the vectors in `of`, the contract's numbers, and what `let` and `readings` give names."""
     formulas, readings = _Formulas(use), use.table.get("readings", {})
     names = formulas.names
@@ -322,10 +322,10 @@ def build(use: Use) -> Built:
     )
 
 
-OPERATION = Operation(
+FORMULA = Operation(
     "formula",
     "numbers by arithmetic that a page writes down",
-    build,
+    _formula,
     {
         "is": "the formula of the result",
         "let": "names of formulas",

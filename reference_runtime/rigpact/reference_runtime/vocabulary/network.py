@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import CodeHint
-from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.operation import Built, Use
 from rigpact.contract.files import read_bytes
 from rigpact.contract.model.graph import computable, open_model
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.stage import Bounds, NotKnown
 from rigpact.reference_runtime.operations.scalars import UNIT_ROUNDOFF
+from rigpact.reference_runtime.vocabulary.building import operation
 
 # The table of positions in a model: found by its numbers, because exporters rename it.
 _NEAR = 1e-6
@@ -45,7 +45,7 @@ _LONGEST_SUM = 4096.0
 _POSITIONS = "positional_encoding"
 
 
-def build(use: Use) -> Built:
+def _network(use: Use) -> Built:
     """The stage's own fields; the network's inputs stand in its table."""
     network, layout = use.network, use.declared
     if layout is None:
@@ -54,7 +54,7 @@ def build(use: Use) -> Built:
         raise use.missing("name", f"a network with {use.stage} among its outputs", "[networks.NAME] outputs = [...]")
     if _POSITIONS in use.table or use.said(_POSITIONS):
         readings = {"added": None, "missing": without_positions}
-        use.choice(_POSITIONS, readings, "whether the network knows when a sample was", _HINTS, is_in_model=True)
+        use.choice(_POSITIONS, readings, "whether the network knows when a sample was", is_in_model=True)
 
     def compute(frames: Frames) -> FloatArray:
         evaluate = frames.network
@@ -64,7 +64,7 @@ def build(use: Use) -> Built:
             evaluate = evaluate[network.name]
         return answered(frames, evaluate, network.inputs, network.outputs.index(use.stage))
 
-    return Built(layout, compute, bound, is_answer=True)
+    return Built(layout, compute, _bound, is_answer=True)
 
 
 def answered(frames: Frames, evaluate: Any, inputs: Sequence[str], place: int) -> FloatArray:
@@ -76,22 +76,10 @@ def answered(frames: Frames, evaluate: Any, inputs: Sequence[str], place: int) -
     return np.broadcast_to(answer, (len(rows[0]), answer.shape[-1])).astype(np.float32)
 
 
-def bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
+def _bound(_frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
     """Another order of summation changes an output by about sqrt(length of the longest sum), in ulp of the largest."""
     largest = np.nan_to_num(np.abs(rows.astype(np.float64))).max(axis=0, keepdims=True) + 1.0
     return np.broadcast_to(np.sqrt(_LONGEST_SUM) * 2.0 * UNIT_ROUNDOFF * largest, rows.shape)
 
 
-_HINTS = {
-    "missing": "the table of positions is a buffer, not a parameter: a loader that copies parameters leaves zeros there"
-}
-_CODE = {
-    _POSITIONS: {
-        "added": CodeHint("x[t][c] += positions[t][c];", "x = self.positional_encoding(x)"),
-        "missing": CodeHint("x[t][c] += positions[t][c] is left out", "x = self.positional_encoding(x) is left out"),
-    }
-}
-OPERATION = Operation(
-    "network", "a model's answer", build,
-    {_POSITIONS: "added: the model adds a table of positions, which a side may have lost"}, (0, 0), code=_CODE,
-)  # fmt: skip
+NETWORK = operation("network", _network, (0, 0))

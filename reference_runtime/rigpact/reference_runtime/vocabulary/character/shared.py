@@ -26,7 +26,7 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bound, Compute
 from rigpact.reference_runtime.operations.scalars import COMPUTE_DTYPE, gamma, unscored
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, LOST_AXES, PACKING
-from rigpact.reference_runtime.vocabulary.rounding_bounds import of_result
+from rigpact.reference_runtime.vocabulary.building import of_result
 
 Fields = Callable[[Use, Contract], FieldLayout]
 """What a page says of a stage, and a contract -> its fields."""

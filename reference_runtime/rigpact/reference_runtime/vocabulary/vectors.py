@@ -1,4 +1,4 @@
-"""Vectors as they are: end to end, one of several, the last frames of each."""
+"""Vectors as they are: end to end, one of several, the last frames of each, the bytes that arrive."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.cross_checks import MOST_FRAMES, refuse_wide
-from rigpact.contract.declared.operation import Built, Input, Operation, Use
+from rigpact.contract.declared.operation import Built, Input, Use
 from rigpact.contract.declared.values import Choice
 from rigpact.contract.errors import Wrong
 from rigpact.contract.statistics import FloatArray
@@ -18,8 +18,14 @@ from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step, moved
 from rigpact.contract.systems.stage import Bounds
 from rigpact.reference_runtime.operations.scalars import ORDERS, ages
-from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
-from rigpact.reference_runtime.vocabulary.rounding_bounds import of_any_frame, of_same_frame, only_moved, samples
+from rigpact.reference_runtime.vocabulary.building import (
+    of_any_frame,
+    of_same_frame,
+    only_moved,
+    operation,
+    refuse_other_widths,
+    samples,
+)
 
 
 def _concatenate(use: Use) -> Built:
@@ -35,7 +41,7 @@ def _concatenate(use: Use) -> Built:
         places = _NESTED[nesting.of(frames)](layouts)
         return [Read(name) for name in order], [each.width for each in layouts], places
 
-    layout = (interleaved_fields if use.table.get("layout") == "interleaved" else joined_fields)(use.inputs)
+    layout = (_interleaved_fields if use.table.get("layout") == "interleaved" else _joined_fields)(use.inputs)
     return only_moved(layout, taken)
 
 
@@ -47,19 +53,15 @@ def _nesting(use: Use) -> Choice:
     if use.table["layout"] == "interleaved" and len(counts) > 1:
         found = ", ".join(f"{each.name} {len(tuple(each.fields))}" for each in use.inputs)
         raise use.wrong(Wrong.WIDTH, "of", f"{found} fields", "as many fields of each vector")
-    return use.choice("layout", {name: name for name in _NESTED}, "how vectors and their fields are nested", {
-        "end_to_end": "the vectors stand one behind the other: take the first field of each, then the second of each",
-        "interleaved": "the fields of the vectors take turns: the contract lays whole vectors end to end",
-    })  # fmt: skip
+    return use.choice("layout", {name: name for name in _NESTED}, "how vectors and their fields are nested")
 
 
 def _turns(layouts: Sequence[FieldLayout]) -> list[int]:
     """The channels of vectors end to end, in the order in which their fields take turns."""
     starts = np.cumsum([0, *(layout.width for layout in layouts)])
-    turns = zip(*layouts, strict=True)
     return [
         int(start) + channel
-        for turn in turns
+        for turn in zip(*layouts, strict=True)
         for start, field in zip(starts, turn, strict=False)
         for channel in range(field.start, field.stop)
     ]
@@ -73,12 +75,10 @@ _NESTED: Mapping[str, Callable[[Sequence[FieldLayout]], Sequence[int]]] = {
 
 def orders_of(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The declared order, and the near ones that people write instead, by what is moved."""
-    declared = tuple(names)
-    orders, seen = {"as_declared": declared}, {declared}
-    for name, order in _near_orders(declared):
-        if order not in seen:
+    orders = {"as_declared": tuple(names)}
+    for name, order in _near_orders(tuple(names)):
+        if order not in orders.values():
             orders[name] = order
-            seen.add(order)
     return orders
 
 
@@ -93,7 +93,7 @@ def _near_orders(declared: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ..
     yield "alphabetical", tuple(sorted(declared))
 
 
-def interleaved_fields(inputs: Sequence[Input]) -> FieldLayout:
+def _interleaved_fields(inputs: Sequence[Input]) -> FieldLayout:
     """The fields of vectors taken in turn, each with its vector's name behind it: `hand.velocity`."""
     fields, start = [], 0
     for turn in zip(*(source.fields for source in inputs), strict=True):
@@ -103,7 +103,7 @@ def interleaved_fields(inputs: Sequence[Input]) -> FieldLayout:
     return FieldLayout(tuple(fields))
 
 
-def joined_fields(inputs: Sequence[Input]) -> FieldLayout:
+def _joined_fields(inputs: Sequence[Input]) -> FieldLayout:
     """The fields of vectors laid end to end; where names repeat, each has the name of its vector before it."""
     times = Counter(each.name for source in inputs for each in source.fields)
     fields, start = [], 0
@@ -115,11 +115,7 @@ def joined_fields(inputs: Sequence[Input]) -> FieldLayout:
     return FieldLayout(tuple(fields))
 
 
-CONCATENATE = Operation(
-    "concatenate", "vectors end to end", _concatenate,
-    {"layout": "end_to_end, as if left out, or interleaved: a field of each vector in turn"}, (1, 1 << 16),
-    code=CODE_HINTS["concatenate"],
-)  # fmt: skip
+CONCATENATE = operation("concatenate", _concatenate, (1, 1 << 16))
 
 
 Layout = Callable[[list[list[FloatArray]]], list[FloatArray]]
@@ -130,125 +126,88 @@ _LAYOUTS: Mapping[str, Layout] = {
     "frame_major": lambda blocks: [block for moment in zip(*blocks, strict=True) for block in moment],
     "channel_major": lambda blocks: [np.stack(term, axis=-1).reshape(len(term[0]), -1) for term in blocks],
 }
-_STARTS = {"first": "first", "zeros": "zeros"}
 
 
 def _history(use: Use) -> Built:
     """`length` frames of every term; a run that begins fills the buffer as `start` says."""
-    names = [each.name for each in use.inputs]
+    sizes = {each.name: each.fields.width for each in use.inputs}
     length = use.whole("length", low=1)
-    widths = [each.fields.width for each in use.inputs]
-    refuse_wide(length * sum(widths), use.at("length"))
+    refuse_wide(length * sum(each.fields.width for each in use.inputs), use.at("length"))
     apart = use.whole("every", low=1, default=1)
     if length * apart > MOST_FRAMES:
         raise use.wrong(Wrong.NUMBERS, "every", apart, f"at most {MOST_FRAMES} frames in the whole history")
-    readings = {"declared": apart, "each_frame": 1}
-    stride = use.knob("every", readings, "how many frames lie between two entries of the history", {
-        "each_frame": "an entry is pushed in each frame: push it when the slower loop ticks",
-    }, shows=lambda frames: np.array([float(length > 1) * frames]))  # fmt: skip
-    blocks = [[sample[None] for sample in samples(width, length) + place] for place, width in enumerate(widths)]
-    layout = use.choice("layout", _LAYOUTS, "how terms and frames are nested in the history", {
-        "term_major": "the frames of one term stand together, then the next term follows",
-        "frame_major": "all terms of one frame stand together, then the next frame follows",
-        "channel_major": "the frames of one channel stand together",
-    }, shows=lambda nest: np.hstack(nest(blocks)))  # fmt: skip
-    order = use.choice("order", ORDERS, "the end of the history where the oldest frame stands", {
-        "newest_first": "the buffer is read from its other end",
-        "oldest_first": "the buffer is read from its other end",
-    }, shows=lambda taken: np.arange(float(length))[taken])  # fmt: skip
-    start = use.choice("start", _STARTS, "the value before the first frame", {
-        "zeros": "the buffer starts with zeros: fill it with the first value at the reset",
-        "first": "the buffer is filled with the first value: start it with zeros",
-    }, shows=lambda word: np.array([float(length > 1 and word == "zeros")]))  # fmt: skip
-    delay = use.knob("delay", {"none": 0, "one_frame": 1}, "how old the newest frame of the history is", {
-        "one_frame": "the history is read before the current frame is pushed",
-    })  # fmt: skip
-    terms = use.knob("terms", orders_of(names), "the order of the terms in the history")
+    stride = use.knob(
+        "every", {"declared": apart, "each_frame": 1}, "how many frames lie between two entries of the history",
+        shows=lambda frames: np.array([float(length > 1) * frames]),
+    )  # fmt: skip
+    probe = [
+        [sample[None] for sample in samples(each.fields.width, length) + place] for place, each in enumerate(use.inputs)
+    ]
+    layout = use.choice(
+        "layout", _LAYOUTS, "how terms and frames are nested in the history", shows=lambda nest: np.hstack(nest(probe))
+    )
+    order = use.choice(
+        "order", ORDERS, "the end of the history where the oldest frame stands",
+        shows=lambda taken: np.arange(float(length))[taken],
+    )  # fmt: skip
+    start = use.choice(
+        "start", {"first": "first", "zeros": "zeros"}, "the value before the first frame",
+        shows=lambda word: np.array([float(length > 1 and word == "zeros")]),
+    )  # fmt: skip
+    delay = use.knob("delay", {"none": 0, "one_frame": 1}, "how old the newest frame of the history is")
+    terms = use.knob("terms", orders_of([each.name for each in use.inputs]), "the order of the terms in the history")
 
     def compute(frames: Frames) -> FloatArray:
-        places = ages(length, order.of(frames), delay.of(frames))
-        lags = [-age * stride.of(frames) for age in places]
+        lags = [-age * stride.of(frames) for age in ages(length, order.of(frames), delay.of(frames))]
         blocks = [[frames.at(name, lag, start=start.of(frames)) for lag in lags] for name in terms.of(frames)]
         return np.hstack(layout.of(frames)(blocks)).astype(np.float32)
 
     def bound(frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         """Numbers are only moved. A term that was not recorded has the largest bound of the run, at any age."""
-        widths = {each.name: each.fields.width for each in use.inputs}
-        moved = {name: of_any_frame(upstream, name, (len(rows), width)) for name, width in widths.items()}
+        moved = {name: of_any_frame(upstream, name, (len(rows), width)) for name, width in sizes.items()}
         return np.hstack(layout.of(frames)([[moved[name]] * length for name in terms.of(frames)]))
 
     def planned(frames: Frames) -> Step:
         places, word = ages(length, order.of(frames), delay.of(frames)), start.of(frames)
-        sizes = {each.name: each.fields.width for each in use.inputs}
         reads = [Read(name, -age * stride.of(frames), word) for name in terms.of(frames) for age in places]
         every = [sizes[read.stage] for read in reads]
         numbered = np.split(np.arange(sum(every))[None], np.cumsum(every)[:-1], axis=1)
         blocks = [numbered[first : first + length] for first in range(0, len(reads), length)]
         return moved(reads, every, np.hstack(layout.of(frames)(blocks))[0])
 
-    return Built(_fields(use, length), compute, bound, reach=(length * apart, 0), is_propagated=True, planned=planned)
+    fields = _history_fields(use, ages(length, ORDERS[use.table.get("order", "oldest_first")], 0))
+    return Built(fields, compute, bound, reach=(length * apart, 0), is_propagated=True, planned=planned)
 
 
-def _fields(use: Use, length: int) -> FieldLayout:
+def _history_fields(use: Use, places: Sequence[int]) -> FieldLayout:
     """One field for each term and age, as the declared layout and order place them."""
-    places = ages(length, ORDERS[use.table.get("order", "oldest_first")], 0)
-    terms = [(source.name, source.fields.width) for source in use.inputs]
-    return FieldLayout(tuple(_tiled(_entries(use.table.get("layout", "term_major"), terms, places))))
-
-
-def _entries(layout: str, terms: Sequence[tuple[str, int]], places: Sequence[int]) -> list[tuple[str, int]]:
+    terms, layout = [(each.name, each.fields.width) for each in use.inputs], use.table.get("layout", "term_major")
     if layout == "frame_major":
-        return [(f"{name}_{age}", width) for age in places for name, width in terms]
-    if layout == "channel_major":
-        return [(f"{name}_{channel}_{age}", 1) for name, width in terms for channel in range(width) for age in places]
-    return [(f"{name}_{age}", width) for name, width in terms for age in places]
-
-
-def _tiled(entries: Sequence[tuple[str, int]]) -> list[Field]:
+        entries = [(f"{name}_{age}", width) for age in places for name, width in terms]
+    elif layout == "channel_major":
+        entries = [
+            (f"{name}_{channel}_{age}", 1) for name, width in terms for channel in range(width) for age in places
+        ]
+    else:
+        entries = [(f"{name}_{age}", width) for name, width in terms for age in places]
     starts = np.cumsum([0, *(width for _, width in entries)])
-    return [
-        Field(name, int(start), width, FieldKind.RAW)
-        for (name, width), start in zip(entries, starts, strict=False)
-    ]  # fmt: skip
+    placed = zip(entries, starts, strict=False)
+    return FieldLayout(tuple(Field(name, int(start), width, FieldKind.RAW) for (name, width), start in placed))
 
 
-HISTORY = Operation(
-    "history",
-    "the last frames of several vectors",
-    _history,
-    {
-        "length": "number of frames, the current one included",
-        "layout": "term_major, frame_major or channel_major",
-        "order": "oldest_first or newest_first",
-        "start": "the value before the first frame: first (its own value) or zeros",
-        "every": "frames between two entries, 1 if left out: of a loop that ticks every n-th frame, whose vectors are `held`",
-    },
-    (1, 1 << 16),
-    ("layout", "order", "start"),
-    code=CODE_HINTS["history"],
-)
+HISTORY = operation("history", _history, (1, 1 << 16), choices=("layout", "order", "start"))
 
 
 def _either(use: Use) -> Built:
     """of = vectors of one width; the first is taken if nothing else is said."""
-    width = use.inputs[0].fields.width
-    for each in use.inputs:
-        if each.fields.width != width:
-            raise use.wrong(Wrong.WIDTH, "of", f"{each.fields.width} numbers of {each.name}", str(width))
-    names = [each.name for each in use.inputs]
+    refuse_other_widths(use)
+    names, width = [each.name for each in use.inputs], use.inputs[0].fields.width
     use.code = {"taken": {name: CodeHint(f"y = {name};", name) for name in names}}
     taken = use.choice("taken", {name: name for name in names}, f"what {use.stage} is", default=names[0])
-
     return only_moved(use.inputs[0].fields, lambda frames: ([Read(taken.of(frames))], [width], range(width)))
 
 
-EITHER = Operation(
-    "either",
-    "one of several vectors, the same in every frame",
-    _either,
-    {"taken": "the vector that is taken, the first if left out"},
-    (2, 1 << 10),
-)
+EITHER = operation("either", _either, (2, 1 << 10))
 
 
 _TAKES = {
@@ -265,30 +224,37 @@ def _switch(use: Use) -> Built:
         if each.fields.width not in allowed:
             found = f"{each.fields.width} numbers of {each.name}"
             raise use.wrong(Wrong.WIDTH, "of", found, " or ".join(map(str, allowed)))
-    takes = use.knob("takes", _TAKES, f"which vector {flag.name} chooses", {
-        "first_where_set": "the flag is read the other way round",
-        "first_always": "the flag is not looked at", "second_always": "the flag is not looked at",
-    })  # fmt: skip
+    takes = use.knob("takes", _TAKES, f"which vector {flag.name} chooses")
 
     def compute(frames: Frames) -> FloatArray:
         is_second = takes.of(frames)(np.asarray(frames[flag.name]))
         return np.where(is_second, frames[second.name], frames[first.name]).astype(np.float32)
 
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
-        moved = [of_same_frame(upstream, each.name, rows.shape) for each in (first, second)]
-        return np.maximum(*moved)
+        return np.maximum(*(of_same_frame(upstream, each.name, rows.shape) for each in (first, second)))
 
     return Built(first.fields, compute, bound, is_propagated=True)
 
 
-_SWITCH_CODE = {
-    "takes": {
-        "second_where_set": CodeHint("y = flag ? b : a;", "torch.where(flag > 0.5, b, a)"),
-        "first_where_set": CodeHint("y = flag ? a : b;", "torch.where(flag > 0.5, a, b)"),
-        "first_always": CodeHint("y = a;", "a"),
-        "second_always": CodeHint("y = b;", "b"),
-    }
-}
-SWITCH = Operation(
-    "switch", "one of two vectors, by a flag", _switch, {}, (3, 3), code=_SWITCH_CODE,
-)  # fmt: skip
+SWITCH = operation("switch", _switch, (3, 3))
+
+
+def first_bytes(rows: FloatArray, count: int) -> FloatArray:
+    """Rows of float32 with only the first `count` bytes copied (little-endian); the rest is zero."""
+    raw = np.ascontiguousarray(rows, "<f4").view(np.uint8).copy()
+    raw[:, count:] = 0
+    return raw.view("<f4").astype(np.float32)
+
+
+def _copied(use: Use) -> Built:
+    """The same numbers, or as many bytes of them as there are numbers."""
+    source, width = use.inputs[0], use.inputs[0].fields.width
+    counts = {"whole": 4 * width, "floats_as_bytes": width}
+    copied = use.choice("bytes", counts, f"how many bytes of {source.name} arrive")
+    return Built(
+        source.fields, lambda frames: first_bytes(frames[source.name], copied.of(frames)),
+        lambda _frames, rows, upstream: of_same_frame(upstream, source.name, rows.shape), is_propagated=True,
+    )  # fmt: skip
+
+
+COPIED = operation("copied", _copied, choices=("bytes",))

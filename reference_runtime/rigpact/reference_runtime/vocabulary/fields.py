@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Use
-from rigpact.contract.declared.values import Choice, Number
+from rigpact.contract.declared.operation import Built, Use
+from rigpact.contract.declared.values import Choice
 from rigpact.contract.errors import Wrong, shown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
@@ -14,10 +14,14 @@ from rigpact.contract.systems.contract import Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.plan import Read, Step
 from rigpact.contract.systems.stage import Bounds
-from rigpact.reference_runtime.operations.scalars import stored
-from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
-from rigpact.reference_runtime.vocabulary.named_fields import channels_of, fields_named, found_fields
-from rigpact.reference_runtime.vocabulary.rounding_bounds import exact, of_same_frame, only_moved
+from rigpact.reference_runtime.vocabulary.building import (
+    channels_of,
+    computed,
+    found_fields,
+    of_same_frame,
+    only_moved,
+    operation,
+)
 
 
 def _select(use: Use) -> Built:
@@ -26,15 +30,20 @@ def _select(use: Use) -> Built:
     chosen = _found(use, names, ("take",))
     if len(set(names)) != len(names):
         raise use.wrong(Wrong.NAMED_TWICE, "take", "a field that is taken twice", "each field once")
-    orders = _orders(chosen, source.fields)
-    for reading, other in _other_lists(use, names).items():
+    orders = {"by_name": channels_of(chosen)}
+    for reading, other in (*_other_orders(chosen, source.fields), *_other_lists(use, names)):
         channels = channels_of(other)
         if len(channels) == len(orders["by_name"]) and channels not in orders.values():
             orders[reading] = channels
-    knob = use.knob("order", orders, f"the order of the fields in {use.stage}", _SELECT_HINTS)
+    knob = use.knob("order", orders, f"the order of the fields in {use.stage}")
 
+    starts = np.concatenate([[0], np.cumsum([each.size for each in chosen])])
+    laid = (
+        Field(each.name, int(start), each.size, each.kind, each.unit, each.space, each.low, each.high)
+        for each, start in zip(chosen, starts, strict=False)
+    )
     reads, widths = [Read(source.name)], [source.fields.width]
-    return only_moved(_laid_end_to_end(chosen), lambda frames: (reads, widths, knob.of(frames)))
+    return only_moved(FieldLayout(tuple(laid)), lambda frames: (reads, widths, knob.of(frames)))
 
 
 def _found(use: Use, names: Sequence[str], place: tuple[Token, ...]) -> list[Field]:
@@ -43,49 +52,34 @@ def _found(use: Use, names: Sequence[str], place: tuple[Token, ...]) -> list[Fie
     return found_fields(use, use.inputs[0], place, [name if part is None else f"{name}.{part}" for name in names])
 
 
-def _other_lists(use: Use, names: Sequence[str]) -> dict[str, list[Field]]:
+def _other_lists(use: Use, names: Sequence[str]) -> list[tuple[str, list[Field]]]:
     """The fields that other sides take: the same names in the order of another list, and the lists that `wrong` holds."""
-    found = {
-        f"in_order_of_{other}": _found(use, words, ("take",))
+    found = [
+        (f"in_order_of_{other}", _found(use, words, ("take",)))
         for other, words in use.names.items()
         if sorted(words) == sorted(names)
-    }
+    ]
     wrong = use.table.get("wrong", {})
     if not isinstance(wrong, Mapping):
         raise use.wrong(Wrong.NUMBERS, "wrong", shown(wrong), "a table of lists of names")
     for reading, words in wrong.items():
         if not isinstance(words, list) or len(words) != len(names):
             raise use.wrong(Wrong.WIDTH, "wrong", f"{reading} = {shown(words)}", f"{len(names)} names, as take has")
-        found[reading] = _found(use, words, ("wrong", reading))
+        found.append((reading, _found(use, words, ("wrong", reading))))
     return found
 
 
-_SELECT_HINTS = {
-    "as_given": "the numbers are copied by position: look them up by name, or through the declared map",
-    "inverse_map": "the map is applied the wrong way round: target[i] = source[map[i]], not target[map[i]] = source[i]",
-    "reversed": "the order is turned round",
-    "swapped_sides": "left and right are exchanged",
-}
-
-
-def _orders(chosen: Sequence[Field], source: FieldLayout) -> dict[str, list[int]]:
-    """The declared channels, and those of other readings where they differ."""
-    declared = channels_of(chosen)
-    orders = {"by_name": declared}
-    places = {each.name: place for place, each in enumerate(source)}
+def _other_orders(chosen: Sequence[Field], source: FieldLayout) -> list[tuple[str, list[Field]]]:
+    """The fields that a side takes that looks at no name, at the map the wrong way round, from behind, or at the other side's."""
+    fields = tuple(source)
+    places = {each.name: place for place, each in enumerate(fields)}
     picked = [places[each.name] for each in chosen]
-    whole = len(chosen) == len(places) and len({each.size for each in chosen}) == 1
     others = {"as_given": sorted(picked)}
-    if whole:
+    if len(chosen) == len(places) and len({each.size for each in chosen}) == 1:
         others["inverse_map"] = [picked.index(place) for place in range(len(picked))]
     others["reversed"] = picked[::-1]
     others["swapped_sides"] = [places.get(_other_side(each.name), places[each.name]) for each in chosen]
-    fields = tuple(source)
-    for name, order in others.items():
-        channels = channels_of([fields[place] for place in order])
-        if len(channels) == len(declared) and channels not in orders.values():
-            orders[name] = channels
-    return orders
+    return [(name, [fields[place] for place in order]) for name, order in others.items()]
 
 
 _SIDES = (("left", "right"), ("Left", "Right"), ("L_", "R_"), ("l_", "r_"), ("_l", "_r"), ("_L", "_R"))
@@ -103,26 +97,7 @@ def _other_side(name: str) -> str:
     return name
 
 
-def _laid_end_to_end(fields: Sequence[Field]) -> FieldLayout:
-    starts = np.concatenate([[0], np.cumsum([each.size for each in fields])])
-    laid = (
-        Field(each.name, int(start), each.size, each.kind, each.unit, each.space, each.low, each.high)
-        for each, start in zip(fields, starts, strict=False)
-    )
-    return FieldLayout(tuple(laid))
-
-
-SELECT = Operation(
-    "select",
-    "fields of one vector by name, in a declared order",
-    _select,
-    {
-        "take": "names of the fields to take, in order, or a name of [names]",
-        "part": "the part of each name to take, where the vector has parts: velocity of hand.velocity",
-        "wrong": "lists of names that other sides take in their place: { NAME = [...] }",
-    },
-    code=CODE_HINTS["select"],
-)
+SELECT = operation("select", _select)
 
 
 _SHAPED = {"shape", "order", "part"}
@@ -131,12 +106,10 @@ _SHAPED = {"shape", "order", "part"}
 def _gather(use: Use) -> Built:
     """places: of every `of_each` groups of `together` numbers the groups that are taken; or the shape of a view and its order."""
     source = use.inputs[0]
-    width = source.fields.width
-    own = use.table.get("places")
+    width, own = source.fields.width, use.table.get("places")
     channels = _channels(use, own, width)
     meaning = f"where {use.stage} takes its numbers in {source.name}"
     knob = use.named("places", own, channels, lambda places: _channels(use, places, width), meaning)
-
     is_whole = len(channels) == width
     fields = source.fields if is_whole else FieldLayout((Field(use.stage, 0, len(channels), FieldKind.RAW),))
     return only_moved(use.declared or fields, lambda frames: ([Read(source.name)], [width], knob.of(frames)))
@@ -161,51 +134,35 @@ def _channels(use: Use, places: Any, width: int) -> list[int]:
         raise use.wrong(Wrong.WIDTH, "places", shown(places), expected) from error
 
 
-GATHER = Operation(
-    "gather",
-    "numbers of a vector by their places: a view, a permutation, a part",
-    _gather,
-    {
-        "places": "those that are taken, from 0; or { shape, order, part } of a view whose axes change places; all if left out",
-        "together": "how many numbers are one group, 1 if left out",
-        "of_each": "the places count within so many groups, and so in each of them; within all if left out",
-    },
-)
+GATHER = operation("gather", _gather)
 
 
 def _replaced(use: Use) -> Built:
     """of = [vector, new]: the numbers of `new` are those of the fields that `taken` names, in this order."""
     source, new = use.inputs
-    places = channels_of(fields_named(use, source, "taken", 0))
+    places = channels_of(found_fields(use, source, ("taken",), use.word_list("taken")))
     if len(places) != new.fields.width:
         found = f"{new.name}, {new.fields.width} numbers"
         raise use.wrong(Wrong.WIDTH, "of", found, f"{len(places)}, as the fields of `taken` have")
 
-    def compute(frames: Frames) -> FloatArray:
-        rows = frames[source.name].copy()
-        rows[:, places] = frames[new.name]
-        return rows
+    def put(rows: FloatArray, numbers: FloatArray) -> FloatArray:
+        found = rows.copy()
+        found[:, places] = numbers
+        return found
 
     def bound(_frames: Frames, rows: FloatArray, upstream: Bounds) -> FloatArray:
         """Numbers are only moved, each with its own bound."""
-        found = of_same_frame(upstream, source.name, rows.shape).copy()
-        found[:, places] = of_same_frame(upstream, new.name, (len(rows), len(places)))
-        return found
+        of_new = of_same_frame(upstream, new.name, (len(rows), len(places)))
+        return put(of_same_frame(upstream, source.name, rows.shape), of_new)
 
-    return Built(source.fields, compute, bound, is_propagated=True)
+    return Built(source.fields, lambda frames: put(frames[source.name], frames[new.name]), bound, is_propagated=True)
 
 
-REPLACED = Operation(
-    "replaced",
-    "a vector in which some fields have the numbers of another one",
-    _replaced,
-    {"taken": "the fields whose numbers the second vector has, in its order, or a name of [names]"},
-    (2, 2),
-)
+REPLACED = operation("replaced", _replaced, (2, 2))
 
 
 def _constant(use: Use) -> Built:
-    """One number for each field of the vector `of`, in every frame."""
+    """One number for each field of the vector `of`, in every frame; both sides have the same bits of it."""
     source = use.inputs[0]
     own = [each.name for each in source.fields]
     if len(own) != source.fields.width:
@@ -217,20 +174,21 @@ def _constant(use: Use) -> Built:
         taken = use.number("value", len(named.names))
     else:
         taken = use.number("value")
-        _refuse_width(use, taken, own)
+        size = use.value_of(taken).size
+        if size not in (1, len(own)):
+            raise use.wrong(Wrong.WIDTH, "value", f"{size} numbers", f"{len(own)}, as the stage has, or one for all")
         order = _by_position(use, own, use.value_of(taken))
 
     def row(frames: Frames) -> FloatArray:
         numbers = np.asarray(taken.of(frames)).reshape(-1)
         return np.broadcast_to(numbers, (len(own),)) if numbers.size == 1 else numbers[order.of(frames)]
 
-    def compute(frames: Frames) -> FloatArray:
-        return stored(np.broadcast_to(row(frames), (len(frames[source.name]), len(own))))
-
-    def planned(frames: Frames) -> Step:
-        return Step("constant", (), numbers=row(frames))
-
-    return Built(source.fields, compute, exact, planned=planned)
+    return computed(
+        source.fields,
+        lambda frames: np.broadcast_to(row(frames), (len(frames[source.name]), len(own))),
+        lambda _frames, rows, _upstream: np.zeros(rows.shape),
+        lambda frames: Step("constant", (), numbers=row(frames)),
+    )
 
 
 def _by_name(use: Use, own: list[str], names: Sequence[str], numbers: FloatArray) -> Choice:
@@ -256,26 +214,10 @@ def _by_position(use: Use, own: list[str], numbers: FloatArray) -> Choice:
     return use.choice("order", ranked or {"as_given": as_given}, said, hints, shows=_of(numbers))
 
 
-def _refuse_width(use: Use, taken: Number, own: list[str]) -> None:
-    size = use.value_of(taken).size
-    if size not in (1, len(own)):
-        raise use.wrong(Wrong.WIDTH, "value", f"{size} numbers", f"{len(own)}, as the stage has, or one for all")
-
-
 def _of(numbers: FloatArray) -> Callable[[list[int]], FloatArray]:
     """What an order makes of the numbers; of one for all, always the same."""
-    flat = numbers.reshape(-1)
-    return lambda order: flat if flat.size == 1 else flat[order]
+    numbers = numbers.reshape(-1)
+    return lambda order: numbers if numbers.size == 1 else numbers[order]
 
 
-CONSTANT = Operation(
-    "constant",
-    "numbers that the runtime sets and never changes, one for each field of a vector",
-    _constant,
-    {
-        "value": "the numbers: inline, or a name of [numbers]",
-        "order": "the list of [names] whose order the numbers follow, where they have no names of their own",
-    },
-    choices=("order",),
-    code=CODE_HINTS["constant"],
-)
+CONSTANT = operation("constant", _constant, choices=("order",))

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from rigpact.contract.declared.operation import Built, Operation, Use
+from rigpact.contract.declared.operation import Built, Use
 from rigpact.contract.errors import Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Frames
@@ -29,10 +29,9 @@ from rigpact.reference_runtime.operations.geometry import (
     to_matrix,
     transposed,
 )
-from rigpact.reference_runtime.operations.scalars import gamma, stored
+from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reference_runtime.operations.six_numbers import PACKING
-from rigpact.reference_runtime.vocabulary.code_hints import CODE_HINTS
-from rigpact.reference_runtime.vocabulary.rounding_bounds import wide
+from rigpact.reference_runtime.vocabulary.building import computed, flat, operation, wide
 
 Function = Callable[[FloatArray], FloatArray]
 _SMALL = 1e-8
@@ -191,10 +190,10 @@ _WORDS = {
 }  # fmt: skip
 _EXAMPLE = EULER["xyz_deg"][0](np.array([[20.0, -35.0, 50.0], [110.0, 15.0, -70.0]]))
 """Two rotations on which the ways to write one are told apart."""
-_SENSE = {"as_given": lambda matrix: matrix, "transposed": transposed}
+SENSE = {"as_given": lambda matrix: matrix, "transposed": transposed}
 
 
-def build(use: Use) -> Built:
+def _convert(use: Use) -> Built:
     """Every field of the input is one or several rotations of its kind; `to` names the other form."""
     source, wanted = use.inputs[0], use.table.get("to")
     if not isinstance(wanted, str) or wanted not in _WORDS:
@@ -209,14 +208,11 @@ def build(use: Use) -> Built:
         "writes", written, "how the result holds a rotation", default=own_variant(_WORDS[wanted], written),
         shows=lambda variant: variant.from_matrix(_EXAMPLE),
     )  # fmt: skip
-    sense = use.knob("sense", _SENSE, "whether the rotation or its inverse is written", {
-        "transposed": "the matrix is transposed on the way: rows are taken for columns",
-    })  # fmt: skip
+    sense = use.knob("sense", SENSE, "whether the rotation or its inverse is written")
 
-    def compute(frames: Frames) -> FloatArray:
-        rows = wide(frames, source.name)
-        matrices = sense.of(frames)(reading.of(frames).to_matrix(rows.reshape(len(rows), -1, size)))
-        return stored(writing.of(frames).from_matrix(matrices).reshape(len(rows), -1))
+    def rows_of(frames: Frames) -> FloatArray:
+        matrices = sense.of(frames)(reading.of(frames).to_matrix(wide(frames, source.name, size)))
+        return np.asarray(writing.of(frames).from_matrix(matrices))
 
     is_quaternion = _WORDS[wanted] in QUATERNION_KINDS
 
@@ -225,12 +221,11 @@ def build(use: Use) -> Built:
 
         Near the poles of Euler angles and half a turn, a rounding moves an angle far: no constant bound holds there.
         """
-        rows = wide(frames, source.name)
-        numbers, write, read = rows.reshape(len(rows), -1, size), writing.of(frames), reading.of(frames)
+        numbers, write, read = wide(frames, source.name, size), writing.of(frames), reading.of(frames)
         turn, rng = sense.of(frames), np.random.default_rng(0)
         matrix = turn(read.to_matrix(numbers))
         sizes = np.maximum(np.abs(matrix).max(axis=(-1, -2), keepdims=True), 1.0)
-        exact = write.from_matrix(matrix).reshape(len(rows), -1)
+        exact = flat(write.from_matrix(matrix))
 
         def change(moved_matrix: FloatArray) -> FloatArray:
             moved = write.from_matrix(moved_matrix).reshape(exact.shape)
@@ -249,7 +244,7 @@ def build(use: Use) -> Built:
         return Step("convert", (Read(source.name),), words, (read.factors[0], write.factors[1]))
 
     layout = resized(source.fields, size, new_size, _WORDS[wanted])
-    return Built(layout, compute, bound, measure=QUATERNIONS if is_quaternion else RAW, planned=planned)
+    return computed(layout, rows_of, bound, planned, measure=QUATERNIONS if is_quaternion else RAW)
 
 
 def own_variant(kind: FieldKind, variants: Mapping[str, Variant]) -> str | None:
@@ -288,13 +283,4 @@ def resized(fields: FieldLayout, size: int, new_size: int, kind: FieldKind) -> F
     return FieldLayout(tuple(resized))
 
 
-OPERATION = Operation(
-    "convert", "rotations from one form to another", build,
-    {
-        "to": ", ".join(_WORDS),
-        "reads": "the variant that is read, such as columns, interleaved, row_major, xyzw",
-        "writes": "the variant that is written",
-    },
-    choices=("reads", "writes"),
-    code=CODE_HINTS["convert"], readings=tuple(Form),
-)  # fmt: skip
+CONVERT = operation("convert", _convert, choices=("reads", "writes"), readings=tuple(Form))

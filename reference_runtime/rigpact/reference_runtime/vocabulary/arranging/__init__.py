@@ -1,1 +1,0 @@
-"""Which number stands where: select by name, concatenate, keep a history."""

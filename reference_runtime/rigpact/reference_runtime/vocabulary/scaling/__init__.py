@@ -1,1 +1,0 @@
-"""One number at a time: affine, normalise, clip, squash, wrap, blend."""

@@ -1,1 +1,0 @@
-"""From one frame to the next: differences and sums over time."""

@@ -1,1 +1,0 @@
-"""Rotations: rotate a vector, convert between forms, compose, look from a frame."""
