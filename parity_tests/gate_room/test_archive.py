@@ -32,7 +32,7 @@ from rigpact.reports.viewer import render_html
 
 from ..every_case import every_case
 from ..soon import SOON
-from .conftest import FILES, TRACE, Command, codes, judged, measured, record
+from .conftest import FILES, TRACE, codes, judged, measured, record
 
 NAME = "kept.rigpact.zip"
 Members = dict[str, bytes]
@@ -72,7 +72,7 @@ def zipped(path: Path, members: Mapping[str, bytes], *, rehash: bool = True, met
     return path
 
 
-def test_an_answer_reads_back_in_every_format(kept: Any) -> None:
+def test_an_answer_reads_back_in_every_format(kept):
     """A report shown a month later is the one that stopped the build; the verdict depends on the measurements alone."""
     measurement, report, folder = kept
     archive = read_archive(folder / NAME)
@@ -82,7 +82,7 @@ def test_an_answer_reads_back_in_every_format(kept: Any) -> None:
     assert render(judged(folder, FILES, archive.measurement), "json") == render(report, "json")
 
 
-def test_the_archive_holds_what_a_picture_needs(kept: Any) -> None:
+def test_the_archive_holds_what_a_picture_needs(kept):
     """Poses of both sides, errors and skeleton, recomputed here from the recording itself."""
     folder = kept[2]
     run = read_archive(folder / NAME).runs[0]
@@ -105,7 +105,7 @@ def test_the_archive_holds_what_a_picture_needs(kept: Any) -> None:
     assert run.diagnosis.causes[0].changes == {"compose_order": "prev_delta"}
 
 
-def test_the_same_results_give_the_same_bytes_bound_to_their_inputs(kept: Any) -> None:
+def test_the_same_results_give_the_same_bytes_bound_to_their_inputs(kept):
     """A signature over the archive must not change with the clock; a reader must find out which model it describes."""
     measurement, report, folder = kept
     content = (folder / NAME).read_bytes()
@@ -121,7 +121,7 @@ def test_the_same_results_give_the_same_bytes_bound_to_their_inputs(kept: Any) -
         write_archive(folder / "results.zip", measurement, report)
 
 
-def test_other_thresholds_give_another_verdict_without_running(kept: Any, project: Path, command: Command) -> None:
+def test_other_thresholds_give_another_verdict_without_running(kept, project, command):
     """A night of recordings is not run again because a limit moved; a new recording is not judged by an old archive."""
     (project / TRACE).write_bytes((kept[2] / TRACE).read_bytes())
 
@@ -140,7 +140,7 @@ def test_other_thresholds_give_another_verdict_without_running(kept: Any, projec
     assert (other.status, other.out, "gate.trace" in other.err) == (2, "", True)
 
 
-def test_an_archive_says_nothing_of_files_that_are_gone(project: Path, command: Command) -> None:
+def test_an_archive_says_nothing_of_files_that_are_gone(project, command):
     """A pull request deletes what it breaks: yesterday's pass must not stand for files that nobody has any more."""
     (project / "rigpact.toml").write_text(FILES, encoding="utf-8")
     assert command("gate", "--archive", NAME).status == command("gate", "--from", NAME).status == 0
@@ -306,7 +306,7 @@ HOSTILE: dict[str, Make] = {
 
 
 @every_case("name", HOSTILE)
-def test_a_hostile_archive_is_one_clear_line(kept: Any, tmp_path: Path, command: Command, name: str) -> None:
+def test_a_hostile_archive_is_one_clear_line(kept, tmp_path, command, name):
     """An archive can come from an untrusted build server."""
     answer = command("gate", "--from", HOSTILE[name](kept[2] / NAME, tmp_path / "evil.rigpact.zip"))
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
@@ -328,7 +328,7 @@ ADEQUACY: dict[str, Any] = {
         {"advice": {"angvel_lag": 3}}, {"more": 1},
     ],
 )  # fmt: skip
-def test_figures_that_do_not_fit_are_refused_when_they_are_read(change: dict[str, Any]) -> None:
+def test_figures_that_do_not_fit_are_refused_when_they_are_read(change):
     """Judged later, a convention without its value is an internal error, in a job that nobody can repeat."""
     own = Measured("adequacy", "t", (), Ledger(0, 0), metrics=ADEQUACY)
     assert sound_part(own).metrics == ADEQUACY
@@ -336,7 +336,7 @@ def test_figures_that_do_not_fit_are_refused_when_they_are_read(change: dict[str
         sound_part(replace(own, metrics=ADEQUACY | change))
 
 
-def test_an_archive_of_an_earlier_rigpact(kept: Any, tmp_path: Path, command: Command) -> None:
+def test_an_archive_of_an_earlier_rigpact(kept, tmp_path, command):
     """Last month's gate must be readable after an update, though a rule is graded otherwise now; an older format says so."""
     same = zipped(tmp_path / "kind.rigpact.zip", members_of(kept[2] / NAME))
     assert command("gate", "--from", same).status == 1  # the passing case of the hostile ones
@@ -351,7 +351,7 @@ def test_an_archive_of_an_earlier_rigpact(kept: Any, tmp_path: Path, command: Co
 
 
 @pytest.mark.parametrize(("name", "key"), [("path", "path"), ("offsets_m", "offsets")])
-def test_a_place_that_is_not_finite_is_not_drawn(kept: Any, name: str, key: str) -> None:
+def test_a_place_that_is_not_finite_is_not_drawn(kept, name, key):
     """A root at infinity is nowhere on a page; the errors beside it still are."""
     own = read_archive(kept[2] / NAME).runs[0]
     shape = (len(own.frames), 4) if name == "path" else np.asarray(own.offsets_m).shape
@@ -359,7 +359,7 @@ def test_a_place_that_is_not_finite_is_not_drawn(kept: Any, name: str, key: str)
     assert f'"{key}":null' in page
 
 
-def test_text_of_an_archive_is_never_a_format(kept: Any, tmp_path: Path) -> None:
+def test_text_of_an_archive_is_never_a_format(kept, tmp_path):
     """A message such as {x.__class__} would read the reporting process's memory into a public report."""
     text = "{0} {address.__init__.__globals__} {{stage}}"
     make = verdict(lambda parts: parts[2]["report"]["findings"][0]["rule"].update(message=text, about=text))

@@ -18,7 +18,7 @@ from rigpact.reports.gate import plants
 from rigpact.reports.gate.project import Project as Checked
 
 from ..some_bones import PUBLISHED, of_bones, written
-from .conftest import FILES, FREE, TRACE, Command, codes, gated, record
+from .conftest import FILES, FREE, TRACE, codes, gated, record
 
 RULES = {rule.code: rule for rule in rotations.FAMILY.rules}
 BONES = (0, 1, 2, 5, 6, 9, 20, 33)
@@ -32,7 +32,7 @@ BONES = (0, 1, 2, 5, 6, 9, 20, 33)
         ({"angvel_angle": "full"}, ["RP550", "RP553", "RP554"]),
     ],
 )  # fmt: skip
-def test_only_what_is_declared_goes_away(declared: dict[str, Any], left: list[str]) -> None:
+def test_only_what_is_declared_goes_away(declared, left):
     """A declaration that silences more than it says is a hole; one that silences less is given up."""
     said = {"RP550": {"angvel_angle": "half"}, "RP553": {"angvel_lag": "+1"}, "RP554": {}}
     found = tuple(RULES[code].at("a.json", "/angvel", says=says) for code, says in said.items())
@@ -43,9 +43,7 @@ def test_only_what_is_declared_goes_away(declared: dict[str, Any], left: list[st
 
 
 @pytest.mark.parametrize(("word", "status"), [("angvel_angle=half", 1), ("angvel_angel=half", 2)])
-def test_a_finding_that_is_no_convention_stays(
-    demo_bundle: Path, tmp_path: Path, command: Command, word: str, status: int
-) -> None:
+def test_a_finding_that_is_no_convention_stays(demo_bundle, tmp_path, command, word, status):
     """A declared convention beside a bundle that contradicts itself ended in an internal error; a misspelt one is refused."""
     bundle = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     bundle["meta"]["handedness"], bundle["meta"]["rot6d_spec"]["handedness"] = "left", "right"
@@ -58,7 +56,7 @@ def test_a_finding_that_is_no_convention_stays(
     )
 
 
-def test_the_hints_of_a_deployed_characters_files_can_be_followed(real_project: Path, command: Command) -> None:
+def test_the_hints_of_a_deployed_characters_files_can_be_followed(real_project, command):
     """A hint after which nothing changes is the last one that anybody follows."""
     files = ("norm_template.json", "pretrain_template.json", "Walk_F_prediction.json")
     before = json.loads(command("check", *files, "--format", "json").out)
@@ -84,7 +82,7 @@ def asked(names: list[str]) -> str:
 
 
 @pytest.mark.usefixtures("no_search")
-def test_the_gate_passes_on_the_bones_that_the_project_names_alone(project: Path) -> None:
+def test_the_gate_passes_on_the_bones_that_the_project_names_alone(project):
     """The recording does not choose what it is judged by: an engine that stops recording its hands passes with broken hands."""
     names = recorded(project)
     right, unasked = gated(project, asked(names)), gated(project, FILES)
@@ -100,14 +98,14 @@ def test_the_gate_passes_on_the_bones_that_the_project_names_alone(project: Path
 
 @pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize(("changes", "verdict"), [({}, "pass"), ({"writeback": "none"}, "fail")])
-def test_a_free_run_of_some_bones_is_held_to_its_envelope(project: Path, changes: Any, verdict: str) -> None:
+def test_a_free_run_of_some_bones_is_held_to_its_envelope(project, changes, verdict):
     """At a distance a character runs free for minutes."""
     names = recorded(project, name=FREE, mode="free", frames=20, **changes)
     answer = gated(project, asked(names).replace(TRACE, FREE) + 'mode = "free"\nframes = 20\n')
     assert answer.verdict == verdict, codes(answer)
 
 
-def test_init_and_the_selftest_hold_to_the_recorded_bones(project: Path, command: Any) -> None:
+def test_init_and_the_selftest_hold_to_the_recorded_bones(project, command):
     """A defect on a bone that is not recorded goes unnoticed: a selftest that records all bones promises too much."""
     names = recorded(project)
     assert command("init").status == 0

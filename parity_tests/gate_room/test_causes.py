@@ -19,7 +19,7 @@ from rigpact.reports.gate.recordings import Recorded, about_diagnosis
 from rigpact.reports.gate.report import GateReport, Part, causes_of
 
 from ..every_case import every_case
-from .conftest import FILES, TRACE, Command, codes, gated, record
+from .conftest import FILES, TRACE, codes, gated, record
 from .test_gate_rules import other_convention
 
 BY_CODE = {rule.code: rule for rule in ALL_RULES}
@@ -113,7 +113,7 @@ CASES: Mapping[str, tuple[Sequence[Part], int | str]] = {
 
 
 @every_case("case", CASES)
-def test_findings_share_a_cause_only_where_one_edit_explains_them(case: str) -> None:
+def test_findings_share_a_cause_only_where_one_edit_explains_them(case):
     """Two mistakes under one sentence: the second is in nobody's list; a finding that no cause holds is lost to its reader."""
     parts, causes = CASES[case]
     found = causes_of(parts)
@@ -123,7 +123,7 @@ def test_findings_share_a_cause_only_where_one_edit_explains_them(case: str) -> 
     assert sorted(held) == sorted(id(finding) for each in parts for finding in each.report.findings)
 
 
-def test_a_stage_goes_with_the_nearest_cause_before_it() -> None:
+def test_a_stage_goes_with_the_nearest_cause_before_it():
     """The action is wrong because of what the network was given; what is done with it afterwards cannot be why."""
     stages = {"obs": False, "action": True, "target": False, "sent": True}
     scaled = [related("a", each, each, f"{each} times it") for each in ("target", "obs")]
@@ -134,7 +134,7 @@ def test_a_stage_goes_with_the_nearest_cause_before_it() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("real_project")
-def test_the_files_of_a_deployed_character_have_their_causes_once_and_the_worst_first(command: Command) -> None:
+def test_the_files_of_a_deployed_character_have_their_causes_once_and_the_worst_first(command):
     """A page of 62 findings is closed; four sentences are read."""
     assert command("init").status == 0
     answer = json.loads(command("gate", "--format", "json").out)
@@ -149,7 +149,7 @@ def test_the_files_of_a_deployed_character_have_their_causes_once_and_the_worst_
 
 
 @pytest.mark.nightly
-def test_a_cause_says_what_it_does_to_the_character(project: Path) -> None:
+def test_a_cause_says_what_it_does_to_the_character(project):
     """Who decides about a release wants degrees and centimetres; of later stages that inherit it there is one step."""
     report = other_convention(project)
     worst = report.causes[0]
@@ -167,7 +167,7 @@ def test_a_cause_says_what_it_does_to_the_character(project: Path) -> None:
     assert worst.lead.values["angle_deg"] == 0.0
 
 
-def test_an_archive_has_the_causes_of_its_gate() -> None:
+def test_an_archive_has_the_causes_of_its_gate():
     """The page of yesterday's gate lists other mistakes than the gate did: which of the two is to be mended?"""
     numbers = {"bone": "hip", "angle_deg": 90.0, "turns": 1.0, "fps": 60.0, "count": 1, "bones": 2, "limit_deg": 6.0}
     spec = (

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime import read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel
 
 from ..soon import SOON
-from .conftest import FILES, TRACE, Command, gated, record, respoil
+from .conftest import FILES, TRACE, codes, gated, record, respoil
 from .test_gate_rules import other_convention, with_bundle
 
 BUNDLE = "[gate]\nbundle = 'norm_template.json'\n"
@@ -42,9 +43,7 @@ def configure(project: Path, text: str) -> None:
 
 
 @pytest.mark.usefixtures("no_search")
-def test_the_same_files_give_the_same_bytes_anywhere(
-    project: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_files_give_the_same_bytes_anywhere(project, tmp_path, command, monkeypatch):
     """A cached verdict must not depend on the folder, on where the command was started, or on the hour; nor does the page."""
     record(project, TRACE, compose_order="prev_delta")
     configure(project, FILES)
@@ -63,7 +62,7 @@ def test_the_same_files_give_the_same_bytes_anywhere(
     assert (refused.status, "--archive, --base, --strict" in refused.err) == (2, True)
 
 
-def test_the_answer_is_written_in_every_format(project: Path, command: Command) -> None:
+def test_the_answer_is_written_in_every_format(project, command):
     """One run feeds the merge request, the test view and the people; the settings may stand in pyproject.toml."""
     text = QUICK.replace("[gate]", "[tool.rigpact.gate]")
     (project / "pyproject.toml").write_text(text, encoding="utf-8")
@@ -89,9 +88,7 @@ def test_the_answer_is_written_in_every_format(project: Path, command: Command) 
         ("junit=a.html", "--html", "a.html"), ("json=a.rigpact.zip", "--archive", "a.rigpact.zip"),
     ],
 )  # fmt: skip
-def test_a_report_that_cannot_be_stops_before_anything_runs(
-    project: Path, command: Command, words: tuple[str, ...]
-) -> None:
+def test_a_report_that_cannot_be_stops_before_anything_runs(project, command, words):
     """A typing error is told before the gate runs; of two on one path code scanning read an empty list."""
     configure(project, QUICK)
     answer = command("gate", "--report", *words)
@@ -99,7 +96,7 @@ def test_a_report_that_cannot_be_stops_before_anything_runs(
     assert not list(project.glob("a.*"))
 
 
-def test_clips_say_what_they_cannot_show(project: Path, command: Command) -> None:
+def test_clips_say_what_they_cannot_show(project, command):
     """An engine with a convention that no clip shows passes every comparison; one judgement, and all its words."""
     configure(project, f'{QUICK}clips = ["clips/Run_F.json", "clips/Walk_Spin.json"]\n')
     (line,) = [line for line in command("gate").out.splitlines() if "Conventions that the clips show" in line]
@@ -108,7 +105,7 @@ def test_clips_say_what_they_cannot_show(project: Path, command: Command) -> Non
     )
 
 
-def test_a_recording_alone_shows_the_order_of_inputs(project: Path, command: Command) -> None:
+def test_a_recording_alone_shows_the_order_of_inputs(project, command):
     """The order that an engine bound is that engine's mistake: a project without clips was told that nothing says it."""
     configure(project, FILES)
     right = json.loads(command("gate", "--format", "json").out)
@@ -123,7 +120,7 @@ def test_a_recording_alone_shows_the_order_of_inputs(project: Path, command: Com
 
 
 @pytest.mark.parametrize("text", NONE_PASSES)
-def test_settings_that_ask_nothing_do_not_pass(project: Path, command: Command, text: str | None) -> None:
+def test_settings_that_ask_nothing_do_not_pass(project, command, text):
     """A gate without questions, or with a misspelt key that is skipped in silence, asks nothing and passes."""
     if text is not None:
         configure(project, text)
@@ -132,7 +129,7 @@ def test_settings_that_ask_nothing_do_not_pass(project: Path, command: Command, 
     assert NONE_PASSES[text] in answer.err
 
 
-def test_a_bundle_that_the_engine_refuses_is_told_once(project: Path) -> None:
+def test_a_bundle_that_the_engine_refuses_is_told_once(project):
     """The same refusal in six parts would hide the cause."""
     bundle = json.loads((project / "norm_template.json").read_text(encoding="utf-8"))
     del bundle["StdY"]
@@ -144,7 +141,7 @@ def test_a_bundle_that_the_engine_refuses_is_told_once(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_search")
-def test_a_convention_may_be_declared(project: Path) -> None:
+def test_a_convention_may_be_declared(project):
     """Both sides compose the other way round on purpose: then that is the contract."""
     assert other_convention(project).verdict == "fail"
     declared = FILES.replace("[[gate", '[gate.conventions]\ncompose_order = "prev_delta"\n[[gate')
@@ -152,7 +149,7 @@ def test_a_convention_may_be_declared(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_search")
-def test_a_stage_that_vanishes_is_missed(project: Path) -> None:
+def test_a_stage_that_vanishes_is_missed(project):
     """A team could stop recording a failing stage to get a pass; a stage required by name must be there."""
     trace = read_trace(project / TRACE)
     stages = {name: trace.stages[name].copy() for name in ("x_raw", "y_norm", "y_out")}
@@ -166,7 +163,17 @@ def test_a_stage_that_vanishes_is_missed(project: Path) -> None:
     assert {finding.rule.code for finding in report.findings if finding.file == TRACE} == {"RP802"}
 
 
-def test_known_findings_are_waived_across_parts(project: Path, command: Command) -> None:
+@pytest.mark.usefixtures("no_search")
+def test_the_same_nan_on_both_sides_is_no_parity(project):
+    """Two sides that both answer NaN differ in nothing."""
+    model = project / "model.onnx"
+    model.write_bytes(edited_model(model.read_bytes(), MODEL_EDITS["a NaN in one weight"]))
+    record(project, TRACE)
+    report = gated(project, FILES.replace('model = "model.onnx"\n', 'model = "model.onnx"\nstrict = true\n'))
+    assert (report.verdict, "RP804" in codes(report)) == ("fail", True)
+
+
+def test_known_findings_are_waived_across_parts(project, command):
     """The file of known findings is one for all commands; each entry is used once, not asked for in every part."""
     with_bundle(project, "StdX", 40, value=0.0)
     assert gated(project, QUICK).verdict == "fail"
@@ -178,7 +185,7 @@ def test_known_findings_are_waived_across_parts(project: Path, command: Command)
     assert report.ledger.waived > 0
 
 
-def test_a_waived_part_is_no_way_to_an_empty_gate(project: Path) -> None:
+def test_a_waived_part_is_no_way_to_an_empty_gate(project):
     """With every part waived nothing is compared, and that is never a pass."""
     (project / "norm_template.json").write_text('{"meta": {"state_layout": {}}}', encoding="utf-8")
     waiver = '[[gate.waive]]\npart = "files"\nowner = "Ana"\nreason = "r"\nexpires = "2030-06-30"\n'
@@ -188,7 +195,7 @@ def test_a_waived_part_is_no_way_to_an_empty_gate(project: Path) -> None:
     assert report.verdict == "undetermined"
 
 
-def test_steps_are_few_and_the_worst_first(project: Path) -> None:
+def test_steps_are_few_and_the_worst_first(project):
     """People do not read a long page; three free runs without their model are one thing to repair, not three."""
     with_bundle(project, "StdX", slice(20, 60), value=[0.0] * 40)
     steps: Any = other_convention(project).next_steps
@@ -203,9 +210,7 @@ def test_steps_are_few_and_the_worst_first(project: Path) -> None:
     assert any("StdX" in step for step in steps[1:])
 
 
-def test_the_demo_passes_with_what_init_writes(
-    demo_bundle: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_demo_passes_with_what_init_writes(demo_bundle, tmp_path, command, monkeypatch):
     """A new user's first two commands must pass on the demo."""
     shutil.copytree(demo_bundle, tmp_path / "game")
     monkeypatch.chdir(tmp_path / "game")
@@ -224,7 +229,7 @@ def test_the_demo_passes_with_what_init_writes(
     assert list(check_against_schema(document, "gate_report")) == []
 
 
-def test_a_part_that_cannot_be_judged_stops_the_build(project: Path, command: Command) -> None:
+def test_a_part_that_cannot_be_judged_stops_the_build(project, command):
     """After a crash of the recorder the file is empty: a pass would mean that the engine agrees."""
     (project / TRACE).write_bytes(b"")
     configure(project, FILES)
@@ -233,7 +238,7 @@ def test_a_part_that_cannot_be_judged_stops_the_build(project: Path, command: Co
 
 
 @pytest.mark.usefixtures("no_search")
-def test_a_stage_may_be_waived_until_a_day(project: Path) -> None:
+def test_a_stage_may_be_waived_until_a_day(project):
     """A known defect of the recorder must not hide one of the engine; nor may it stay for ever."""
     trace = record(project, TRACE)
     flipped = {"quat": trace.stages["quat"][:, ::-1].copy()}

@@ -262,7 +262,7 @@ SEARCHED = {"RP961", "RP962", "RP963", "RP974"}
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("code", CASES)
-def test_the_defect_is_reported(project: Path, code: str, request: pytest.FixtureRequest) -> None:
+def test_the_defect_is_reported(project, code, request):
     """Each of these ships if the gate does not ask; information must not stop a build, and what was not judged not pass it."""
     if code not in SEARCHED:
         request.getfixturevalue("no_search")
@@ -273,12 +273,12 @@ def test_the_defect_is_reported(project: Path, code: str, request: pytest.Fixtur
     assert (report.verdict, report.exit_code) == (verdict, {"pass": 0, "fail": 1, "undetermined": 2}[verdict])
 
 
-def test_every_rule_has_its_case() -> None:
+def test_every_rule_has_its_case():
     """A rule without a test case may never fire."""
     assert set(CASES) == {rule.code for rule in rules.TEXTS.rules} == {path.stem for path in GOLDEN.glob("*.json")}
 
 
-def test_the_honest_project_has_none_of_them(project: Path) -> None:
+def test_the_honest_project_has_none_of_them(project):
     """The passing case of every rule above: users remove a gate with false alarms."""
     text = FILES.replace("free-run = false", f'free-run = "{CLIP}"\nframes = 20\nclips = ["clips/*.json"]')
     limits = "[gate.thresholds]\npose-deg = 0.001\ntolerance-factor = 2\n[gate.budget]\nparameters = 600000\n"
@@ -296,7 +296,7 @@ def test_the_honest_project_has_none_of_them(project: Path) -> None:
     assert set(report.not_asked) == {"teacher", "breaking"}
 
 
-def test_strict_lets_warnings_fail(project: Path) -> None:
+def test_strict_lets_warnings_fail(project):
     """A project that wants no warnings says so once (without it RP971 passes)."""
     strict = gated(project, STRAIGHT + "strict = true\n")
     assert strict.verdict == "fail"
@@ -304,7 +304,7 @@ def test_strict_lets_warnings_fail(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_search")
-def test_a_factor_lets_nothing_pass_beyond_it(project: Path) -> None:
+def test_a_factor_lets_nothing_pass_beyond_it(project):
     """Half-precision that is known and accepted must not fail for ever (RP978 passes); something larger still must."""
     strict = channel_off(0.0001, 2)(project)
     assert (strict.verdict, "RP965" in codes(strict)) == ("fail", True)

@@ -15,7 +15,7 @@ from rigpact.contract.settings.table import tables_of
 
 from ..engine_recordings import ENGINE
 from ..trust_room.tiny_project import git
-from .conftest import CLIP, FREE, TRACE, Command, record
+from .conftest import CLIP, FREE, TRACE, record
 from .test_gate_rules import with_bundle
 
 
@@ -23,7 +23,7 @@ def written(folder: Path) -> dict[str, Any]:
     return dict(tomllib.loads((folder / "rigpact.toml").read_text(encoding="utf-8"))["gate"])
 
 
-def test_everything_that_lies_there_is_asked(project: Path, command: Command) -> None:
+def test_everything_that_lies_there_is_asked(project, command):
     """The gate does not check a file that init overlooks; the comment about budgets holds the model's real figures."""
     record(project, FREE, mode="free", frames=20)
     answer = command("init")
@@ -48,7 +48,7 @@ def test_everything_that_lies_there_is_asked(project: Path, command: Command) ->
     assert f"# model-bytes = {(project / 'model.onnx').stat().st_size}\n" in text
 
 
-def test_what_is_not_there_is_explained(project: Path, command: Command) -> None:
+def test_what_is_not_there_is_explained(project, command):
     """A missing part of the gate must appear as a comment that the user can activate."""
     for name in ("engine", "teacher_predictions", "teacher_batches"):
         shutil.rmtree(project / name)
@@ -64,7 +64,7 @@ def test_what_is_not_there_is_explained(project: Path, command: Command) -> None
 
 
 @pytest.mark.usefixtures("no_search")
-def test_without_a_model_what_goes_into_it_is_compared(project: Path, command: Command) -> None:
+def test_without_a_model_what_goes_into_it_is_compared(project, command):
     """The training side's own repository often has no model yet; its rows can still be judged, and wrong ones found."""
     for name in ("engine", "clips/Run_F.json", "clips/Walk_Spin.json"):
         shutil.rmtree(project / name) if name == "engine" else (project / name).unlink()
@@ -92,7 +92,7 @@ def test_without_a_model_what_goes_into_it_is_compared(project: Path, command: C
     assert "RP801" in {finding["code"] for finding in after["findings"]}
 
 
-def test_a_configuration_that_is_there_stays(project: Path, command: Command) -> None:
+def test_a_configuration_that_is_there_stays(project, command):
     """Waivers with owners and dates are not lost to a second init."""
     (project / "rigpact.toml").write_text("# ours\n", encoding="utf-8")
     refused = command("init")
@@ -102,14 +102,14 @@ def test_a_configuration_that_is_there_stays(project: Path, command: Command) ->
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "clips"])
-def test_a_folder_without_a_bundle_is_refused(project: Path, command: Command, folder: str) -> None:
+def test_a_folder_without_a_bundle_is_refused(project, command, folder):
     """Without a bundle the gate has nothing to check, so init must refuse."""
     answer = command("init", project / folder)
     assert (answer.status, answer.out) == (2, "")
     assert not (project / folder / "rigpact.toml").exists()
 
 
-def test_names_stay_names_and_what_is_no_artefact_is_passed_over(project: Path, command: Command) -> None:
+def test_names_stay_names_and_what_is_no_artefact_is_passed_over(project, command):
     """A quote in a file name must not add a waiver; build folders are full of JSON and of models that are none."""
     name = 'x" ]\n[[gate.waive]]\npart = "files.json'
     shutil.copyfile(project / CLIP, project / name)
@@ -124,7 +124,7 @@ def test_names_stay_names_and_what_is_no_artefact_is_passed_over(project: Path, 
     assert not {"waive", "evil"} & set(written(project))
 
 
-def test_the_base_is_the_branch_that_is_merged_into(project: Path, command: Command) -> None:
+def test_the_base_is_the_branch_that_is_merged_into(project, command):
     """Without a base, a breaking change is not reported before the merge."""
     for name in ("engine", "teacher_predictions", "teacher_batches", "clips"):
         shutil.rmtree(project / name)

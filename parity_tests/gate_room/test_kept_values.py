@@ -28,7 +28,7 @@ def said_of(finding: Finding) -> Any:
         return None
 
 
-def test_findings_of_most_rules_read_back() -> None:
+def test_findings_of_most_rules_read_back():
     """The archive must keep every message of a rule unchanged; the messages of a few want other values than a number."""
     address, findings = Address("y_out", 3, bone="hand_l"), []
     for rule in ALL_RULES:
@@ -43,12 +43,12 @@ def test_findings_of_most_rules_read_back() -> None:
 
 
 @every_case("value", [float("nan"), float("inf"), -float("inf"), 1e300, 0, True, None, "$x", [1, [2]], (), {"a": (1,)}])
-def test_a_value_reads_back(value: Any) -> None:
+def test_a_value_reads_back(value):
     """Numbers that are not finite are what a report is about; JSON has none."""
     assert repr(again(Any, value)) == repr(value)
 
 
-def test_a_diagnosis_reads_back() -> None:
+def test_a_diagnosis_reads_back():
     """A relation that became text on its way made the report of its recording an internal error."""
     relation = Relation("quat", "quat of hand_l", "turned", "turned by 90° about z", 24, 24, 0.3)
     stage = StageVerdict("quat", 1.0, None, 1.0, 0.1, 10.0, ok=False, unit="deg")

@@ -42,9 +42,7 @@ def outcomes(document: dict[str, Any]) -> dict[str, Any]:
     return {entry["name"]: entry for entry in document["defects"]}
 
 
-def test_what_is_planted_is_noticed_and_the_project_stays(
-    project: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_planted_is_noticed_and_the_project_stays(project, command, monkeypatch):
     """Damaged recordings, predictions and models, a sample of conventions: each is noticed, and no file is touched."""
     damages = {*broken_files("x_raw_next", 32), *wrong_rows("x_raw_next", 32)}
     before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
@@ -69,7 +67,7 @@ def test_what_is_planted_is_noticed_and_the_project_stays(
     assert [kind for kind, parts in READERS.items() if not parts] == []
 
 
-def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Command) -> None:
+def test_a_gate_that_ignores_everything_is_found_out(project, command):
     """The configuration is what is tested: a few entries in it can make the gate blind."""
     debt = f'owner = "Ana"\nreason = "later"\nexpires = "{SOON}"\n'
     codes = ("RP307", "RP801", "RP810", "RP961", "RP962", "RP963")
@@ -89,9 +87,7 @@ def test_a_gate_that_ignores_everything_is_found_out(project: Path, command: Com
     ("[[gate.trace]]", ("engine", "recording", "training"), {plants.NO_TRACE, plants.NO_TEACHER}),
     ("model.onnx", ("model",), None),
 ])  # fmt: skip
-def test_what_cannot_be_planted_is_told_with_its_reason(
-    project: Path, command: Command, gone: str, kinds: tuple[str, ...], reasons: set[str] | None
-) -> None:
+def test_what_cannot_be_planted_is_told_with_its_reason(project, command, gone, kinds, reasons):
     """Without an engine trace the engine is not checked; a project without its files is one clear error."""
     text = FILES.partition(gone)[0] if reasons else FILES.replace(gone, "gone.onnx")
     status, document = told(command, project, text, *kinds)
@@ -104,7 +100,7 @@ def test_what_cannot_be_planted_is_told_with_its_reason(
 
 
 @pytest.mark.nightly
-def test_every_defect_in_the_demo_is_caught(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_defect_in_the_demo_is_caught(tmp_path, command, monkeypatch):
     """The first project of a new user: float16 weights are seen only where a recording of the engine is asked."""
     monkeypatch.chdir(tmp_path)
     assert command("demo", "--into", "character").status == 0
@@ -118,9 +114,7 @@ def test_every_defect_in_the_demo_is_caught(tmp_path: Path, command: Command, mo
     assert outcomes(document)["weights in float16"]["noticed_by"] == "engine-trace"
 
 
-def test_processes_give_the_answers_of_one_process(
-    project: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_give_the_answers_of_one_process(project, command, monkeypatch):
     """How many processors a build server has must not change what the self-test says."""
     monkeypatch.setattr(selftest, "_FEW", 1)
     monkeypatch.setattr(plants, "MODEL_EDITS", dict(list(MODEL_EDITS.items())[:2]))
@@ -132,7 +126,7 @@ def test_processes_give_the_answers_of_one_process(
     assert answers[0][1]["planted"] > 0
 
 
-def test_a_process_hands_its_error_to_the_one_that_waits(project: Path) -> None:
+def test_a_process_hands_its_error_to_the_one_that_waits(project):
     """A part that cannot be judged in another process is one clear line too, with its findings."""
     (project / "norm_template.json").write_text('{"MuX": [], "MuY": []}', encoding="utf-8")
     with pytest.raises(ContractRefused) as here:
@@ -157,7 +151,7 @@ IMPOSSIBLE = (
 )  # fmt: skip
 
 
-def test_a_defect_that_a_file_cannot_have_is_not_planted() -> None:
+def test_a_defect_that_a_file_cannot_have_is_not_planted():
     """A defect that changes nothing is noticed by nobody, and would be counted as missed; each other one changes its own."""
     for name in IMPOSSIBLE:
         with pytest.raises(LookupError):
@@ -177,7 +171,7 @@ def test_a_defect_that_a_file_cannot_have_is_not_planted() -> None:
     assert documents["a given vector lost"]["given"] == [{"name": "q"}]
 
 
-def test_a_contract_without_two_fields_of_one_size_has_none_to_exchange() -> None:
+def test_a_contract_without_two_fields_of_one_size_has_none_to_exchange():
     """Exchanged names of two sizes change the layout: that is another defect."""
     exchange, number = (EDITS[CONTRACT][name] for name in ("two fields exchanged", "a constant doubled"))
     sizes = {"a": [3, 4, 3], "b": [6]}
@@ -219,7 +213,7 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.nightly
-def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, command: Command) -> None:
+def test_another_systems_defects_are_planted_by_the_same_engine(declared, command):
     """Every value of every convention, every slip at every stage, every damage: nothing is listed for one system."""
     status, document = told(command, declared, DECLARED_GATE)
     found = outcomes(document)
@@ -228,7 +222,7 @@ def test_another_systems_defects_are_planted_by_the_same_engine(declared: Path, 
     assert document["planted"] > 100
 
 
-def test_a_system_without_a_model_says_what_could_not_be_planted(declared: Path, command: Command) -> None:
+def test_a_system_without_a_model_says_what_could_not_be_planted(declared, command):
     """A table without the model's defects makes the gate look better than it is."""
     text = DECLARED_GATE.replace('model = "model.onnx"\n', "").partition("[[gate.trace]]")[0]
     _, document = told(command, declared, text, "model", "engine", "recording")

@@ -112,7 +112,7 @@ def computed_with(contract: Contract | None) -> Any:
     "any place of a schema bundle that the runtime computes with changed or removed, expecting `cosmetic`",
     "`rigpact diff` of the two never calls it cosmetic: exit 1",
 )
-def test_what_is_computed_with_is_never_cosmetic() -> None:
+def test_what_is_computed_with_is_never_cosmetic():
     """A character that moves otherwise after a change 'that nobody computes with' is found by a player, not by the gate."""
     old = base()
     before, judged = computed_with(loaded(old)), 0
@@ -172,7 +172,7 @@ CHANGES: tuple[tuple[str, str, str, tuple[Edit, ...], str, bool], ...] = (
 
 @tries(row[:3] for row in CHANGES)
 @every_case(("edit", "kind", "breaks"), [(edit, *row[4:]) for row in CHANGES for edit in row[3]], ids=lambda _: "")
-def test_a_change_concerns_whom_it_may_concern(edit: Edit, kind: str, breaks: bool) -> None:
+def test_a_change_concerns_whom_it_may_concern(edit, kind, breaks):
     """A forward axis turned by -90° moves the root's velocity by 200 deviations; a team that documents must not train again."""
     old, new = base(), own(base())
     edit(new)

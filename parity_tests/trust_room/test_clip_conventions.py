@@ -201,19 +201,19 @@ def alarms(character: Character) -> list[str]:
     "rows are shifted or exchanged",
     "RP560 to RP562 or RP912 name the reading that fits, exit 1",
 )
-def test_every_convention_of_an_exporter_is_named(character: Character) -> None:
+def test_every_convention_of_an_exporter_is_named(character):
     """The character is trained on limbs that point elsewhere, and every number is in range."""
     assert unnamed(character, "Sneak_Turn") == []
 
 
 @passes("sound clips of the demo character, reversed, cut in half, or one pose that stands still")
-def test_sound_clips_raise_no_alarm(character: Character) -> None:
+def test_sound_clips_raise_no_alarm(character):
     """A gate that stops honest clips is switched off."""
     assert alarms(character) == []
 
 
 @pytest.mark.nightly
-def test_the_deployed_clips_are_judged_like_the_demo(real_data: Path) -> None:
+def test_the_deployed_clips_are_judged_like_the_demo(real_data):
     """Its fingers hardly move and its statistics have floors; the same limits must do."""
     deployed = character_in(real_data, [real_data / "Walk_F.json", real_data / "Walk_L_To_R.json"])
     assert alarms(deployed) == []
@@ -236,7 +236,7 @@ def fitted_to(character: Character, clip: Any) -> Document:
 @pytest.mark.sampled(3)
 @passes("a clip of any style under the statistics of one clip of another style")
 @pytest.mark.parametrize("trained", ["idle", "walk", "run"])
-def test_another_motion_than_the_statistics_raises_no_alarm(character: Character, trained: str) -> None:
+def test_another_motion_than_the_statistics_raises_no_alarm(character, trained):
     """A first jump or crouch is not a defect of the exporter, however narrow the training data is."""
     bundle = fitted_to(character, generate_clip(trained, 5, 60))
     clips = {style: generate_clip(style, 70 + place, 40) for place, style in enumerate(STYLES)}
@@ -258,9 +258,7 @@ BENT: dict[str, tuple[str, str, float, float, str]] = {
     for tried, (*_, said) in BENT.items()
 )
 @every_case("tried", BENT)
-def test_a_bone_that_is_bent_is_no_mistake_and_a_root_that_is_tilted_at_its_height_is(
-    character: Character, tried: str
-) -> None:
+def test_a_bone_that_is_bent_is_no_mistake_and_a_root_that_is_tilted_at_its_height_is(character, tried):
     """Prone shooters lie down, and one bone alone has not changed places; Y-up data under Z-up floats on its back."""
     bone, axis, degrees, sink_m, expected = BENT[tried]
     clip = copy.deepcopy(next(iter(character.clips.values())))
@@ -273,7 +271,7 @@ def test_a_bone_that_is_bent_is_no_mistake_and_a_root_that_is_tilted_at_its_heig
 
 
 @passes("a clip of columns X and Y that `--set rot6d_columns=xy` declares", "RP560 goes away, and the answer says why")
-def test_a_declared_convention_is_no_finding(command: Any, character: Character, tmp_path: Path) -> None:
+def test_a_declared_convention_is_no_finding(command, character, tmp_path):
     """Who follows the hint must not be told the same again; another declaration hides nothing."""
     files = tmp_path / "norm_template.json", tmp_path / "clip.json"
     held = character.bundle.data, exported(character, "Sneak_Turn", "columns X and Y")

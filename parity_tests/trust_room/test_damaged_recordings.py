@@ -79,7 +79,7 @@ FILES: dict[str, tuple[str, str, int, str]] = {
     "exit 2 with one line that fits a screen; never called a defect of rigpact",
 )
 @every_case("name", FILES)
-def test_what_no_tool_writes_is_an_error_of_the_file(name: str, here: Path, command: Command) -> None:
+def test_what_no_tool_writes_is_an_error_of_the_file(name, here, command):
     """Somebody would report a defect of rigpact, and look for it in rigpact, not in the file."""
     text, words, status, said = FILES[name]
     (here / name).write_text(text, encoding="utf-8")
@@ -96,7 +96,7 @@ WORDS = ['direction = "forward"', 'to = "rot6d"', 'writes = "columns"', 'measure
 @refused("a list where your own contract has a word", "exit 1 or 2 with the word's place")
 @every_case("wrong", ["[1]", "{ a = 1 }"])
 @every_case("word", WORDS)
-def test_a_list_in_place_of_a_word(here: Path, checkout: Path, command: Command, word: str, wrong: str) -> None:
+def test_a_list_in_place_of_a_word(here, checkout, command, word, wrong):
     """Somebody generates contracts, and a template leaves a list behind."""
     text, key = (checkout / "fixtures/contracts/humanml3d.toml").read_text(encoding="utf-8"), word.partition(" ")[0]
     assert word in text
@@ -108,7 +108,7 @@ def test_a_list_in_place_of_a_word(here: Path, checkout: Path, command: Command,
 
 
 @refused("a model with a name that is not text", "exit 2: a damaged file")
-def test_a_name_that_is_no_text_is_damage(here: Path, command: Command) -> None:
+def test_a_name_that_is_no_text_is_damage(here, command):
     """An exporter of a game wrote a name in the code page of its machine: which name it is nobody can say."""
     model = (here / "model.onnx").read_bytes()
     assert model.count(b"motion_pred")
@@ -141,7 +141,7 @@ DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "every command: exit 2, the place",
 )
 @every_case("what", DAMAGES)
-def test_damage_is_an_error(folder: Path, command: Command, what: str) -> None:
+def test_damage_is_an_error(folder, command, what):
     """Two parsers read a damaged text differently; the numbers that one happens to read pass as the engine's."""
     ending, damage = DAMAGES[what]
     write_trace(recorded(), f"whole.trace{ending}")
@@ -154,7 +154,7 @@ def test_damage_is_an_error(folder: Path, command: Command, what: str) -> None:
 
 
 @passes("a byte order mark before the header, Windows line ends, empty lines, keys with a space before the colon")
-def test_text_as_windows_writes_it_is_no_damage(folder: Path, command: Command) -> None:
+def test_text_as_windows_writes_it_is_no_damage(folder, command):
     """A text editor saved it; every number is still there."""
     text = Path("right.trace.jsonl").read_text(encoding="utf-8").replace('"frame":', '"frame" : ')
     Path("windows.trace.jsonl").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n\r\n").encode())
@@ -172,7 +172,7 @@ TWICE = {
 
 @refused("a key that stands twice in a YAML file", "exit 2 with line and column: no value wins in silence")
 @every_case("text", TWICE)
-def test_a_yaml_key_stands_once(text: str) -> None:
+def test_a_yaml_key_stands_once(text):
     """The last one won: a reviewer reads the first statistics, and the character runs on the second."""
     with pytest.raises(UnusableInput) as caught:
         parse_yaml(text.encode(), "deploy.yaml")
@@ -189,7 +189,7 @@ HOSTILE = "\n::error::x\x1b[31m<b>![i](http://h)@all"
 @refused(
     "orders to a terminal, a build or a page in the name of a bone, a file or a recorder", "shown as text, never obeyed"
 )
-def test_names_are_shown_and_never_obeyed(here: Path, command: Command) -> None:
+def test_names_are_shown_and_never_obeyed(here, command):
     """`::error::` in a bone's name would mark any line of a pull request; a picture in a record would call home."""
     text = (here / "norm_template.json").read_text(encoding="utf-8")
     (here / "named.json").write_text(text.replace('"spine_03"', json.dumps(f"spine_03{HOSTILE}")), encoding="utf-8")
@@ -212,7 +212,7 @@ def test_names_are_shown_and_never_obeyed(here: Path, command: Command) -> None:
 
 @refused("a unit with control characters and a sign that turns the line, in every command's text", "shown escaped")
 @every_case("words", ["explain run.csv --contract", "diff run.csv run.csv --contract", "show", "check"])
-def test_words_of_a_contract_steer_no_terminal(command: Command, tmp_path: Path, monkeypatch: Any, words: str) -> None:
+def test_words_of_a_contract_steer_no_terminal(command, tmp_path, monkeypatch, words):
     """The title of the window, or a verdict that reads the other way, was the contract's to choose."""
     write_project(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -229,7 +229,7 @@ def test_words_of_a_contract_steer_no_terminal(command: Command, tmp_path: Path,
     "it is not run",
 )
 @pytest.mark.parametrize("name", ["numpy.py", "rigpact.py", "rigpact/__init__.py"])
-def test_a_module_of_the_judged_folder_is_not_run(here: Path, name: str) -> None:
+def test_a_module_of_the_judged_folder_is_not_run(here, name):
     """A pull request from a stranger would run its own program with the rights of the build; docs/security.md says -P."""
     (here / name).parent.mkdir(parents=True, exist_ok=True)
     (here / name).write_text("print('run')\nraise SystemExit(0)\n", encoding="utf-8")
@@ -242,7 +242,7 @@ def test_a_module_of_the_judged_folder_is_not_run(here: Path, name: str) -> None
 @refused("a standard error that is closed or full", "the exit status stays")
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full: what nobody can read is not tried")
 @pytest.mark.parametrize("ending", ["2>/dev/full", ">&- 2>&-"])
-def test_an_error_that_nobody_can_read_changes_no_status(ending: str, here: Path) -> None:
+def test_an_error_that_nobody_can_read_changes_no_status(ending, here):
     """Status 1 means findings: a script would take a missing file for a defect of the contract."""
     words = f"{shlex.quote(sys.executable)} -m rigpact.reports check missing.json {ending}"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -250,7 +250,7 @@ def test_an_error_that_nobody_can_read_changes_no_status(ending: str, here: Path
 
 
 @refused("Control-C while a compiled library loads", "exit 130, as everywhere; no word of a defect")
-def test_an_interrupted_start_is_no_defect(command: Command, monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+def test_an_interrupted_start_is_no_defect(command, monkeypatch, here):
     """The library says only that it cannot be loaded; the build was told of a defect of rigpact."""
 
     def interrupted(_: object) -> None:
@@ -263,7 +263,7 @@ def test_an_interrupted_start_is_no_defect(command: Command, monkeypatch: pytest
 
 @refused("SIGTERM to a sweep in several processes, as a build that is cancelled sends it", "its processes end with it")
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds the processes in /proc")
-def test_the_processes_of_a_sweep_end_with_it(here: Path, demo_bundle: Path) -> None:
+def test_the_processes_of_a_sweep_end_with_it(here, demo_bundle):
     """A build machine that cancels jobs fills with processes that wait for ever."""
     words = ["--contract", "norm_template.json", "--onnx", "model.onnx", str(demo_bundle / "clips"), "--mode", "both"]
     command = [sys.executable, "-m", "rigpact.reports", "sweep", *words, "-o", "swept", "--processes", "2"]

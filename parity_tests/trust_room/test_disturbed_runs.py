@@ -90,7 +90,7 @@ def whole_lines(journal: Path) -> list[bytes]:
 @pytest.mark.parametrize(
     ("name", "processes"), [("Control-C", "1"), ("Control-C", "2"), ("SIGTERM", "1"), ("SIGKILL", "2")]
 )
-def test_a_sweep_that_is_ended_goes_on_later(name: str, processes: str, here: Path) -> None:
+def test_a_sweep_that_is_ended_goes_on_later(name, processes, here):
     """Nine hours of a night are lost, or a table that is half of one night and half of another is believed."""
     number, status = ENDINGS[name]
     journal = here / "swept" / JOURNAL
@@ -111,7 +111,7 @@ def test_a_sweep_that_is_ended_goes_on_later(name: str, processes: str, here: Pa
 @refused("Control-C, SIGTERM and SIGKILL to a gate that writes its reports", "no pass; the old reports stay whole")
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize("name", ENDINGS)
-def test_a_gate_that_is_ended_leaves_the_old_reports(name: str, here: Path) -> None:
+def test_a_gate_that_is_ended_leaves_the_old_reports(name, here):
     """The cancelled build leaves half a report, or a pass of the files of yesterday."""
     number, status = ENDINGS[name]
     asked = 'bundle = "norm_template.json"\nmodel = "model.onnx"\nclips = ["clips"]\n'
@@ -131,7 +131,7 @@ def test_a_gate_that_is_ended_leaves_the_old_reports(name: str, here: Path) -> N
 
 
 @refused("a second sweep into the folder of one that runs", "exit 2; the first one loses nothing")
-def test_a_second_sweep_in_one_folder_is_refused(here: Path) -> None:
+def test_a_second_sweep_in_one_folder_is_refused(here):
     """Two processes write between each other's bytes: a line is torn, and the journal of a night is unreadable."""
     with closing(Journal(here / "swept")):
         with started(*SWEEP) as second:
@@ -145,7 +145,7 @@ def test_a_second_sweep_in_one_folder_is_refused(here: Path) -> None:
 
 @passes("a sweep in the folder of one that was killed", "goes on: no lock is left behind")
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
-def test_a_killed_process_leaves_no_lock(here: Path) -> None:
+def test_a_killed_process_leaves_no_lock(here):
     """A lock that nobody can open is mended by hand, at night, by somebody who deletes the folder."""
     code = "import sys, time; from pathlib import Path; from rigpact.reports.sweep.sweep import Journal; "
     code += "held = Journal(Path('swept')); print('held', flush=True); time.sleep(600)"
@@ -173,7 +173,7 @@ def _touched(path: Path, content: bytes) -> None:
 
 @refused("a file that changes between two looks of one command", "exit 2, and says that it changed")
 @pytest.mark.parametrize("change", [*CHANGES, "replaced"])
-def test_a_file_that_changes_between_two_looks_is_refused(change: str, here: Path) -> None:
+def test_a_file_that_changes_between_two_looks_is_refused(change, here):
     """The hash in the archive is of the new model, the verdict of the old one."""
     path = here / "norm_template.json"
     other = here / "other.json"
@@ -189,7 +189,7 @@ def test_a_file_that_changes_between_two_looks_is_refused(change: str, here: Pat
     "a recording that its writer cuts or extends while it is read, in every format", "exit 2, and says that it changed"
 )
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "bin", "safetensors"])
-def test_a_recording_that_grows_meanwhile_is_refused(ending: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_grows_meanwhile_is_refused(ending, here, monkeypatch):
     """The last frames of a recording are missing, and the comparison says that all frames agree."""
     path = here / f"a.trace.{ending}"
     write_trace(recorded(), path)
@@ -211,7 +211,7 @@ def test_a_recording_that_grows_meanwhile_is_refused(ending: str, here: Path, mo
     "reads the old one whole",
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file keeps its name there")
-def test_a_file_that_is_replaced_while_it_is_read_is_the_old_one(here: Path) -> None:
+def test_a_file_that_is_replaced_while_it_is_read_is_the_old_one(here):
     """An export that is careful must not be refused for it."""
     path, new = here / "norm_template.json", here / "new.json"
     old = path.read_bytes()

@@ -50,13 +50,13 @@ HONEST = (
     )
 )
 @every_case("trace", HONEST, ids=lambda _: "")
-def test_a_real_clock_is_no_other_rate(trace: Trace) -> None:
+def test_a_real_clock_is_no_other_rate(trace):
     """No engine stamps its frames at k / 60 exactly, and a recorder may skip frames under load."""
     assert clock_contradiction(trace) == ""
 
 
 @pytest.mark.parametrize(("rate", "frames"), [(30.0, 3), (120.0, 9), (50.0, 40), (58.0, 400)])
-def test_another_rate_is_seen_from_so_many_frames_on(rate: float, frames: int) -> None:
+def test_another_rate_is_seen_from_so_many_frames_on(rate, frames):
     """The fewer frames, the more a late stamp matters; the numbers follow from what docs/trace-format.md allows."""
     assert clock_contradiction(clocked(np.arange(frames) / rate)) == f"{rate:g}"
 
@@ -73,7 +73,7 @@ WRITTEN = {
 @refused("a clock 2 % slow or fast over 89 frames, its times in float64, float32 or whole milliseconds", "error RP812")
 @every_case("written", WRITTEN)
 @every_case("factor", [1.02, 1.0 / 1.02])
-def test_a_rate_two_percent_off_is_seen_in_89_frames(written: str, factor: float) -> None:
+def test_a_rate_two_percent_off_is_seen_in_89_frames(written, factor):
     """A second and a half of walking, and the feet slide by 2 % of the way: late steps would not lie on a line."""
     assert clock_contradiction(clocked(WRITTEN[written](np.arange(89) * factor / 60.0))) != ""
 
@@ -82,7 +82,7 @@ def test_a_rate_two_percent_off_is_seen_in_89_frames(written: str, factor: float
 @every_case("written", WRITTEN)
 @every_case(("fps", "display"), [(60.0, 59.94), (50.0, 144.0), (60.0, 75.0), (30.0, 144.0), (60.0, 61.0)])
 @every_case("frames", [3, 7, 8, 40, 89, 300])
-def test_steps_that_wait_for_a_display_are_no_other_rate(written: str, fps: float, display: float, frames: int) -> None:
+def test_steps_that_wait_for_a_display_are_no_other_rate(written, fps, display, frames):
     """50 steps on 144 pictures a second lie on a line of 48 for eight steps, until one picture brings two."""
     due = np.arange(frames) / fps if display > fps else np.arange(frames) / display
     shown = np.ceil(due * display - 1e-9) / display
@@ -96,7 +96,7 @@ def test_steps_that_wait_for_a_display_are_no_other_rate(written: str, fps: floa
 @pytest.mark.parametrize(
     "changes", [{}, {"angvel_source": "rotations", "angvel_lag": "+1"}, {"previous_pose_lag": "-1"}], ids=str
 )
-def test_a_part_of_a_recording_is_computed_as_the_whole(kept: range | list[int], changes: dict[str, str]) -> None:
+def test_a_part_of_a_recording_is_computed_as_the_whole(kept, changes):
     """The clip knows the frames that were not recorded."""
     scene = replace(generated_scene("sneak_turn", frames=24), mode="teacher")
     trace, contract = scene.record(), scene.contract.with_conventions(changes)
@@ -110,7 +110,7 @@ def test_a_part_of_a_recording_is_computed_as_the_whole(kept: range | list[int],
         np.testing.assert_array_equal(part.computed(stage), values[rows], err_msg=stage)
 
 
-def test_a_recording_that_begins_before_frame_0_has_its_own_frames() -> None:
+def test_a_recording_that_begins_before_frame_0_has_its_own_frames():
     """The window before frame -3 held nothing, and its last entry was asked for: now a window of many says what to do."""
     scene = replace(generated_scene("sneak_turn", frames=24), mode="teacher")
     trace, driven = scene.record(), drive_of(scene.clip)

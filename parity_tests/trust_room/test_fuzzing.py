@@ -30,7 +30,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Reader,
     return {reader.name: (reader, folder) for reader in all_readers(folder)}
 
 
-def test_every_reader_is_fuzzed(readers: dict[str, tuple[Reader, Path]]) -> None:
+def test_every_reader_is_fuzzed(readers):
     """A reader that nobody lists is one that nobody tries."""
     assert tuple(readers) == NAMES
 
@@ -38,7 +38,7 @@ def test_every_reader_is_fuzzed(readers: dict[str, tuple[Reader, Path]]) -> None
 @pytest.mark.sampled(3)
 @passes("the files from which the fuzzer starts, as they are", "read without an error")
 @pytest.mark.parametrize("name", NAMES)
-def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
+def test_every_seed_is_sound(name, readers):
     """From a file that is refused at its first line, a fuzzer never gets to the second."""
     reader, folder = readers[name]
     assert reader.seeds
@@ -56,7 +56,7 @@ def test_every_seed_is_sound(name: str, readers: dict[str, tuple[Reader, Path]])
     "bytes flipped, cut, repeated and swapped, hostile words and numbers, in every kind of file", "a value, or exit 2"
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_no_file_crashes_or_hangs_a_reader(name: str, readers: dict[str, tuple[Reader, Path]]) -> None:
+def test_no_file_crashes_or_hangs_a_reader(name, readers):
     """A crash is called a defect of rigpact; a hang takes the build machine until its time is over."""
     executions = 2 if name == "explained log" else EXECUTIONS  # of those that search for causes, one takes a second
     count = fuzzed(*readers[name], SEED, range(executions))

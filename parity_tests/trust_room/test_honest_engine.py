@@ -104,14 +104,14 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Project:
 
 
 @passes("an engine in float32 with its own sums, also on a bundle with deviations of 1e-6")
-def test_an_honest_engine_agrees_on_every_stage(project: Project, command: Any) -> None:
+def test_an_honest_engine_agrees_on_every_stage(project, command):
     """An alarm about a correct engine teaches a team to ignore alarms."""
     answer = project.compared(command, project.engine())
     assert answer.status == 0, answer.out
 
 
 @passes("nothing but the published pose, also on a bundle whose history has deviations of 1e-6: a sampled bound judges")
-def test_the_output_alone_agrees(project: Project, command: Any, request: pytest.FixtureRequest) -> None:
+def test_the_output_alone_agrees(project, command, request):
     """One rounding of the history may be hundreds of z there: by the worst case alone no pose could be judged."""
     answer = command("explain", project.engine("y_out"), *project.words, "--clip", project.clip)
     assert answer.status == 0, answer.out
@@ -120,7 +120,7 @@ def test_the_output_alone_agrees(project: Project, command: Any, request: pytest
 
 @refused("the same engine with one row of weights off by a tenth", "DIFFERS in y_out")
 @pytest.mark.usefixtures("no_search")
-def test_a_wrong_weight_shows_in_the_output_alone(demo_bundle: Path, tmp_path: Path, command: Any) -> None:
+def test_a_wrong_weight_shows_in_the_output_alone(demo_bundle, tmp_path, command):
     """What the inputs are uncertain by is carried through the network; it must not hide a wrong model."""
     project = Project(demo_bundle, CLIPS["demo"], tmp_path)
     wrong = Network(project.contract)
@@ -130,7 +130,7 @@ def test_a_wrong_weight_shows_in_the_output_alone(demo_bundle: Path, tmp_path: P
 
 
 @refused("an engine whose last layer has one weight off by a hundredth", "RP801 in y_norm")
-def test_a_wrong_weight_is_seen(project: Project, command: Any) -> None:
+def test_a_wrong_weight_is_seen(project, command):
     """The tolerance is wide where the inputs differ; it must not hide a wrong model."""
     wrong = Network(project.contract)
     wrong.weights[2][7, 3] *= np.float32(1.0 + WRONG)

@@ -339,13 +339,8 @@ def copied(repositories: dict[str, Path], name: str, tmp_path: Path) -> Path:
     by="family",
 )
 def test_no_way_to_pass_wrongly_and_none_for_honest_work_to_fail(
-    repositories: dict[str, Path],
-    command: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    family: str,
-    way: Way,
-) -> None:
+    repositories, command, tmp_path, monkeypatch, family, way
+):
     """The bone that is off ships with the line that says not to look at it; a gate that alarms on honest work is taken out."""
     folder = copied(repositories, way.repository, tmp_path)
     if way.base:
@@ -373,7 +368,7 @@ def project(repositories: dict[str, Path], tmp_path: Path, monkeypatch: pytest.M
 
 
 @passes("the first pull request that brings settings and bundle", "RP989 says that nobody guards them")
-def test_the_first_change_passes(project: Path, command: Command) -> None:
+def test_the_first_change_passes(project, command):
     """The build that introduces the gate must not be the one that it stops."""
     git(project, "checkout", "-q", "--orphan", "empty")
     git(project, "rm", "-rq", "--cached", ".")
@@ -387,7 +382,7 @@ def test_the_first_change_passes(project: Path, command: Command) -> None:
 @refused(
     "kept results, judged by settings that ask for less than the base revision's", "RP988, exit 1; RP989 without a base"
 )
-def test_kept_results_do_not_choose_their_judge(project: Path, command: Command) -> None:
+def test_kept_results_do_not_choose_their_judge(project, command):
     """The numbers of yesterday passed under any limit that the change wrote today."""
     kept = ("gate", "--from", project.parent / "kept.rigpact.zip")
     write("notes.txt", "a change")(project)
@@ -401,7 +396,7 @@ def test_kept_results_do_not_choose_their_judge(project: Path, command: Command)
         assert (answer.status, said in answer.out) == (1, True), answer.out + answer.err
 
 
-def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project: Path, command: Command) -> None:
+def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project, command):
     """One entry acknowledged every later change of the numbers beside a contract that stayed as it was."""
     settings("frames = 30", 'frames = 30\nchange-record = "CHANGES.md"')(project)
     commit(project)
@@ -418,7 +413,7 @@ def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project: Path
     assert "RP970" not in answer.out
 
 
-def test_numbers_of_the_base_come_from_the_base(project: Path, command: Command) -> None:
+def test_numbers_of_the_base_come_from_the_base(project, command):
     """Gains that went from 60 to 90 in a file beside the contract were compatible."""
     from safetensors.numpy import save_file
 
@@ -435,7 +430,7 @@ def test_numbers_of_the_base_come_from_the_base(project: Path, command: Command)
     assert command("diff", "contract.toml", "--base", "HEAD").status == 0
 
 
-def test_a_pointer_of_a_large_file_store_is_the_kept_object_or_none(project: Path, command: Command) -> None:
+def test_a_pointer_of_a_large_file_store_is_the_kept_object_or_none(project, command):
     """Every pull request of a team that keeps its numbers there would be undetermined, or compared with a pointer."""
     import hashlib
 
@@ -455,7 +450,7 @@ def test_a_pointer_of_a_large_file_store_is_the_kept_object_or_none(project: Pat
     assert command("diff", "contract.toml", "--base", "HEAD").status == 2
 
 
-def test_links_of_the_base_lead_to_files_of_the_base(project: Path) -> None:
+def test_links_of_the_base_lead_to_files_of_the_base(project):
     """A link that was followed in the working tree would read what the change wrote there."""
     linked("numbers.json", "clips/numbers.json")(project)
     write("clips/numbers.json", '{"gain": [2, 3]}')(project)
@@ -470,7 +465,7 @@ def test_links_of_the_base_lead_to_files_of_the_base(project: Path) -> None:
         assert [base.has(project / name) for name in ("loop", "out", "../x", "short", "clips")] == [False] * 5
 
 
-def test_the_private_folder_is_gone_afterwards(project: Path) -> None:
+def test_the_private_folder_is_gone_afterwards(project):
     """A base of a gigabyte at each pull request fills the disk of the build machine."""
     with opened_revision("HEAD") as base:
         folder = base.file(project / "contract.toml").parent
@@ -480,7 +475,7 @@ def test_the_private_folder_is_gone_afterwards(project: Path) -> None:
         base.file(project / "nothing")
 
 
-def test_git_is_asked_for_nothing_of_the_change(project: Path, command: Command, tmp_path: Path) -> None:
+def test_git_is_asked_for_nothing_of_the_change(project, command, tmp_path):
     """A filter or a monitor that a commit could name must not run."""
     marker = tmp_path / "ran"
     (project / ".gitattributes").write_text("* filter=x diff=x\n", encoding="utf-8")
@@ -529,7 +524,7 @@ def trap(project: Path, tmp_path: Path) -> tuple[Path, Path]:
     return folder, marker
 
 
-def test_the_trap_is_one(trap: tuple[Path, Path]) -> None:
+def test_the_trap_is_one(trap):
     """If git itself no longer runs the program, the tests below would pass for nothing."""
     folder, marker = trap
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -543,9 +538,7 @@ def test_the_trap_is_one(trap: tuple[Path, Path]) -> None:
     "a folder of the pull request is a bare git repository whose configuration names a program",
     "no program runs; `gate`, `breaking` and `init` take nothing from it",
 )
-def test_a_bare_repository_in_the_project_runs_nothing(
-    trap: tuple[Path, Path], command: Callable[..., object], project: Path
-) -> None:
+def test_a_bare_repository_in_the_project_runs_nothing(trap, command, project):
     """A stranger's pull request must be able to make the gate fail, and nothing else."""
     folder, marker = trap
     write("rigpact.toml", '[gate]\nbundle = "evil/contract.toml"\nbase = "HEAD"\n')(project)
@@ -559,9 +552,7 @@ def test_a_bare_repository_in_the_project_runs_nothing(
 
 @passes("a contract of the user's own repository, read at another revision", "is read")
 @refused("a contract of a repository in which rigpact was not started", "exit 2: run rigpact in the repository")
-def test_only_the_repository_in_which_rigpact_was_started_is_read(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_repository_in_which_rigpact_was_started_is_read(project, monkeypatch):
     """`--base main` is what a reviewer runs most; of another repository nothing says that its configuration is the user's own."""
     write("contract.toml", "changed")(project)
     for path in (Path("contract.toml"), project / "contract.toml"):

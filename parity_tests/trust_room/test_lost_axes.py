@@ -113,9 +113,7 @@ def six_of(first: FloatArray) -> FloatArray:
     "An engine takes a lost axis of ΔR from the previous pose; its own later stages fit that",
     "`explain` names `degenerate_axis = previous_frame_for_delta`, `diff` reports RP801; exit 1",
 )
-def test_axis_of_the_previous_pose_in_a_turn_is_named(
-    command: Any, scene: Scene, honest: Trace, write: Write, bundle: tuple[object, ...]
-) -> None:
+def test_axis_of_the_previous_pose_in_a_turn_is_named(command, scene, honest, write, bundle):
     """The bone flickers by many degrees wherever its output is weak."""
     stages = scene.record({"degenerate_axis": "previous_frame_for_delta"}).stages
     for frame in np.flatnonzero(lost_frames(stages))[1:]:
@@ -143,9 +141,7 @@ def half_a_turn(stages: Mapping[str, FloatArray], _scene: Scene) -> FloatArray:
     "RP801 with the degrees; `explain` says DIFFERS; exit 1",
 )
 @pytest.mark.usefixtures("no_search")
-def test_half_a_turn_at_a_lost_axis_does_not_agree(
-    command: Any, scene: Scene, honest: Trace, write: Write, bundle: tuple[object, ...]
-) -> None:
+def test_half_a_turn_at_a_lost_axis_does_not_agree(command, scene, honest, write, bundle):
     """A limb that points backwards for a frame passed as 'Poses agree: at most 1.8e+02 deg apart'."""
     right, wrong = dict(honest.stages), slip(scene, dict(honest.stages), "delta6d", half_a_turn)
     del right["quat"], wrong["quat"]
@@ -169,9 +165,7 @@ def at_the_threshold(honest: Trace, first_axis: tuple[float, float, float]) -> d
     "A rotation differs where an axis is within rounding of the length at which it is replaced",
     "RP830, the value is missing; `explain` says UNDETERMINED, exit 2",
 )
-def test_value_whose_tolerance_spans_its_range_is_never_agreed(
-    command: Any, honest: Trace, write: Write, bundle: tuple[object, ...]
-) -> None:
+def test_value_whose_tolerance_spans_its_range_is_never_agreed(command, honest, write, bundle):
     """A tolerance of 180 degrees allows every pose: to call that agreement is to have measured nothing."""
     replaced, kept = at_the_threshold(honest, (1.0, 0.0, 0.0)), at_the_threshold(honest, (0.0, 1.0, 0.0))
     paths = write("replaced", replaced), write("kept", kept)

@@ -68,7 +68,7 @@ def bounded(path: Path, x: Array, batch: int = 0, moved: float = 0.0) -> tuple[s
 
 @passes("the same model of fifteen kinds: fused or not, in one batch or row by row, on one thread or two, in numpy")
 @every_case("name, batch", NAMES)
-def test_an_honest_engine_stays_within_the_bound(name: str, batch: int, tmp_path: Path) -> None:
+def test_an_honest_engine_stays_within_the_bound(name, batch, tmp_path):
     """An alarm at another order of summation is an alarm at every character, and the gate is switched off."""
     path, x = saved(name, tmp_path / "model.onnx", batch=batch), drawn()
     reason, exact, bound = bounded(path, x, batch)
@@ -99,7 +99,7 @@ def halved_precision(graph: Graph) -> None:
 @refused("a weight that is off by a hundredth, or weights of float16, in models of fourteen kinds", "the bound is left")
 @every_case("edit", [one_weight, halved_precision], ids=lambda edit: edit.__name__)
 @every_case("name", [name for name in ARCHITECTURES if name != "cancelling"])
-def test_a_defect_leaves_the_bound(name: str, edit: Any, tmp_path: Path) -> None:
+def test_a_defect_leaves_the_bound(name, edit, tmp_path):
     """A weight that is 1 % off, or weights of float16, change how a character walks."""
     x = drawn()
     _, exact, bound = bounded(saved(name, tmp_path / "model.onnx"), x)
@@ -109,7 +109,7 @@ def test_a_defect_leaves_the_bound(name: str, edit: Any, tmp_path: Path) -> None
 
 
 @refused("an answer off by a ten-thousandth of its weights while the character stands", "the derived bound is passed")
-def test_a_small_defect_at_rest_is_seen(tmp_path: Path) -> None:
+def test_a_small_defect_at_rest_is_seen(tmp_path):
     """At rest the terms are small, so the tolerance is; a tolerance of the size of the largest answer hides the defect."""
     x = drawn(16) * F(0.01)
     path = saved("perceptron", tmp_path / "model.onnx")
@@ -118,7 +118,7 @@ def test_a_small_defect_at_rest_is_seen(tmp_path: Path) -> None:
     assert (np.abs(next(engines(wrong, x)) - next(engines(path, x))) > bound).any(axis=1).all()
 
 
-def test_inputs_that_differ_move_the_answer_within_its_bound(tmp_path: Path) -> None:
+def test_inputs_that_differ_move_the_answer_within_its_bound(tmp_path):
     """A z-score over a deviation of 1e-6 is uncertain by 0.1: the answers of two correct engines differ by what it does."""
     path, x = saved("perceptron", tmp_path / "model.onnx"), drawn(16)
     _, _, bound = bounded(path, x, moved=0.1)
@@ -148,7 +148,7 @@ def sums(x: Array, weight: Array, bias: Array) -> dict[str, Array]:
 
 @passes("a layer summed forward, backward, in eight lanes, or with a fused multiply-add")
 @every_case("seed", range(3))
-def test_no_order_of_summation_leaves_the_bound(seed: int, tmp_path: Path) -> None:
+def test_no_order_of_summation_leaves_the_bound(seed, tmp_path):
     """An engine with its own inference sums as it likes."""
     graph, x = Graph(seed), drawn(48, seed)
     y = graph.linear("x", 40, WIDTH)
@@ -160,7 +160,7 @@ def test_no_order_of_summation_leaves_the_bound(seed: int, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("op", ["GlobalAveragePool", "ReduceMean"])
-def test_a_long_mean_may_be_summed_one_by_one(op: str, tmp_path: Path) -> None:
+def test_a_long_mean_may_be_summed_one_by_one(op, tmp_path):
     """An engine that adds 98,304 numbers in their order is right, and far from one that adds them in pairs."""
     graph, x = Graph(0), np.random.default_rng(2).uniform(0.5, 1.5, (1, WIDTH)).astype(F)
     long = graph.add("Tile", graph.tokens(1, WIDTH), graph.whole(1, 1, 1024))
@@ -191,9 +191,7 @@ WRONG = {0: None, 1: one_weight}
 
 @pytest.mark.parametrize("status", WRONG)
 @pytest.mark.usefixtures("no_search")
-def test_every_command_judges_a_model_of_one_row(
-    status: int, tmp_path: Path, command: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_command_judges_a_model_of_one_row(status, tmp_path, command, monkeypatch):
     """A gate that fails an honest engine is switched off; a wrong weight must show in each command."""
     monkeypatch.chdir(tmp_path)
     Path("contract.toml").write_text(CONTRACT, encoding="utf-8")

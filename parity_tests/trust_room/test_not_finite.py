@@ -38,7 +38,7 @@ NOT_ARRIVING = {**{name: (nodes, (("innocent", value),)) for name, (nodes, value
     "finite; a note for each value",
 )
 @every_case("name", NOT_ARRIVING)
-def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> None:
+def test_a_value_that_does_not_arrive_is_a_note(tmp_path, name):
     """A guard in the graph hides a division by zero until somebody removes the guard; a NaN behind an infinity is another."""
     nodes, values = NOT_ARRIVING[name]
     found = investigated(tmp_path, nodes)
@@ -54,7 +54,7 @@ def test_a_value_that_does_not_arrive_is_a_note(tmp_path: Path, name: str) -> No
     "the node whose value arrives, never the innocent one",
 )
 @every_case("name", SWALLOWED)
-def test_the_origin_is_the_node_whose_value_arrives(tmp_path: Path, name: str) -> None:
+def test_the_origin_is_the_node_whose_value_arrives(tmp_path, name):
     """An engineer who repairs the attention mask loses a day, and the character still vanishes."""
     for real in REAL:
         nodes = (*SWALLOWED[name][0], *REAL[real], ("Add", "culprit z", "sum"))
@@ -76,7 +76,7 @@ def origin_node(folder: Path, nodes: Nodes, output: str = "culprit") -> NodeOrig
     "the node that makes a NaN of it, never the mask",
 )
 @pytest.mark.parametrize("name", EMPTY_MASKS)
-def test_a_mask_of_everything_is_no_origin(tmp_path: Path, name: str) -> None:
+def test_a_mask_of_everything_is_no_origin(tmp_path, name):
     """A softmax over nothing is 0/0; minus infinity is what a mask is made of, and stays there."""
     node = origin_node(tmp_path, EMPTY_MASKS[name])
     assert (node.name, node.element) == ("culprit", (0, 0))
@@ -84,7 +84,7 @@ def test_a_mask_of_everything_is_no_origin(tmp_path: Path, name: str) -> None:
 
 @refused("a mask of minus infinity that reaches the answer", "the mask's node and the constant")
 @refused("two infinities of which each alone is capped, and together are NaN", "one of the two nodes")
-def test_what_arrives_is_named(tmp_path: Path) -> None:
+def test_what_arrives_is_named(tmp_path):
     """The infinity itself is what the character gets; of two that fail only together, tried one by one both look innocent."""
     node = origin_node(tmp_path, (("Where", "never x minus", "culprit"),))
     assert (node.name, node.weight) == ("culprit", "minus")
@@ -96,7 +96,7 @@ def test_what_arrives_is_named(tmp_path: Path) -> None:
 
 
 @refused("a free run that is 9·10⁵ deviations from its seed in frame 1, every number finite", "DIVERGING, exit 1")
-def test_a_state_far_from_its_seed_diverges(real_data: Path) -> None:
+def test_a_state_far_from_its_seed_diverges(real_data):
     """The mean pose read as a step turns each limb a hundred degrees a frame, and nothing is ever infinite."""
     contract = load_contract(real_data / "norm_template.json", real_data / "pretrain_template.json")
     network, clip = read_replay(real_data / "Walk_F_network_output.json"), read_clip(real_data / "Walk_F.json")

@@ -87,7 +87,7 @@ def saved(build: Built, width: int, path: Path, opset: int = 20) -> Path:
 
 
 @every_case("case", ANSWERED)
-def test_an_operation_answers_as_other_engines_do(case: str, tmp_path: Path) -> None:
+def test_an_operation_answers_as_other_engines_do(case, tmp_path):
     """An operation that is followed wrongly gives a bound around a wrong number: every sound engine is accused."""
     build, width = ANSWERED[case]
     path, x = (
@@ -189,7 +189,7 @@ REFUSED: dict[str, tuple[Built, int, Edit, str]] = {
 
 
 @every_case("case", REFUSED)
-def test_what_is_not_followed_is_said_and_not_guessed(case: str, tmp_path: Path) -> None:
+def test_what_is_not_followed_is_said_and_not_guessed(case, tmp_path):
     """A bound of another operation than the model's passes a wrong engine; the reason says what is measured instead."""
     build, width, edit, words = REFUSED[case]
     (tmp_path / "secret.bin").write_bytes(bytes(4 * WIDTH * WIDTH))
@@ -204,7 +204,7 @@ def test_what_is_not_followed_is_said_and_not_guessed(case: str, tmp_path: Path)
     assert rounding.derived([x], [np.zeros_like(x)]) is None  # it is not tried a second time
 
 
-def test_a_softmax_of_an_old_operator_set_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+def test_a_softmax_of_an_old_operator_set_is_not_taken_for_a_new_one(tmp_path):
     """Up to operator set 12 the axis begins a range of axes: shares of a row would be taken for shares of a column."""
     x = np.zeros((ROWS, WIDTH), F)
     old, new = (BoundedModel(saved(shares, WIDTH, tmp_path / f"{opset}.onnx", opset)) for opset in (12, 13))

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,7 @@ FILES = ("norm_template.json", "pretrain_template.json", "model.onnx")
 @pytest.mark.parametrize(
     "words", [("check", *FILES[:2], "--onnx", FILES[2]), ("show", FILES[0], "--format", "markdown")]
 )
-def test_a_reader_that_goes_away_changes_no_verdict(words: tuple[str, ...], demo_bundle: Path) -> None:
+def test_a_reader_that_goes_away_changes_no_verdict(words, demo_bundle):
     """`rigpact check … | head -1` in a CI script with pipefail would fail a sound pull request."""
     command = [sys.executable, "-m", "rigpact.reports", *words]
     with subprocess.Popen(command, cwd=demo_bundle, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -57,7 +56,7 @@ def _on_a_full_disk(folder: Path, *words: str, stdout: Path | int) -> subprocess
     "exit 2 with one line: an answer that nobody can read is not a pass",
 )
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle: Path) -> None:
+def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle):
     """A CI job that keeps the log on a full disk would be green with an empty report."""
     done = _on_a_full_disk(demo_bundle, "check", *FILES[:2], "--onnx", FILES[2], stdout=Path("/dev/full"))
     assert done.returncode == 2
@@ -71,7 +70,7 @@ def test_an_answer_that_the_disk_refuses_is_no_pass(demo_bundle: Path) -> None:
 @refused("a disk that is full while a trace is written", "exit 2 with one line, and no half of a file is left")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
 @pytest.mark.parametrize("name", ["run.trace.jsonl", "run.trace.safetensors"])
-def test_a_full_disk_is_no_defect_of_rigpact(demo_bundle: Path, tmp_path: Path, name: str) -> None:
+def test_a_full_disk_is_no_defect_of_rigpact(demo_bundle, tmp_path, name):
     """A programmer would report a defect of rigpact, and half of a trace would be compared with the engine."""
     out, clip = tmp_path / name, demo_bundle / "clips" / "Sneak_Turn.json"
     words = ("run", "--contract", FILES[0], "--onnx", FILES[2], str(clip), "-o", str(out))
@@ -84,7 +83,7 @@ def test_a_full_disk_is_no_defect_of_rigpact(demo_bundle: Path, tmp_path: Path, 
 
 @refused("a disk that is full while headers are copied", "exit 2; the headers of before are whole")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on the size of files")
-def test_headers_are_all_copied_or_none(tmp_path: Path) -> None:
+def test_headers_are_all_copied_or_none(tmp_path):
     """A header that ends in its middle compiles in the next build of somebody else, or not at all."""
     folder = tmp_path / "include" / "rigpact"
     folder.mkdir(parents=True)
@@ -100,7 +99,7 @@ def test_headers_are_all_copied_or_none(tmp_path: Path) -> None:
 
 
 @passes("the console cannot show Δ, ° or ·: code page 1252, and ASCII", "the same answer, `?` for the sign")
-def test_a_console_that_lacks_a_sign_changes_no_answer(command: Any) -> None:
+def test_a_console_that_lacks_a_sign_changes_no_answer(command):
     """An answer that dies of its own Δ is a red build with no reason."""
     words = ("show", "enemy_animation")
     expected = command(*words)
@@ -139,9 +138,7 @@ def bundle_with(slices: Slices, count: int, path: Path) -> Path:
     "20,000 mistakes of one kind in a bundle", "the first fifty, and how many more there are; `--format json` has all"
 )
 @pytest.mark.parametrize("kind", SLICES)
-def test_the_screen_shows_the_first_ones_and_counts_the_rest(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_screen_shows_the_first_ones_and_counts_the_rest(kind, tmp_path, capsys):
     """A log of eighty thousand lines hides the one line that matters, and takes longer to print than the check took."""
     report = check_files(CheckRequest([read_document(bundle_with(SLICES[kind], 2_000, tmp_path / "bundle.json"))]))
     print_report(report)

@@ -182,7 +182,7 @@ SEEN: Mapping[str, tuple[str, int, str, Sequence[str], Sequence[Sequence[str]]]]
 @pytest.mark.sampled(3)
 @tries(("refused", tried, answer) for tried, (answer, *_) in SEEN.items())
 @pytest.mark.parametrize("tried", SEEN)
-def test_what_a_log_shows_is_seen(command: Any, tmp_path: Path, tried: str, request: pytest.FixtureRequest) -> None:
+def test_what_a_log_shows_is_seen(command, tmp_path, tried, request):
     """Each was once passed over: the lines beside it were right, or nobody had looked at this one."""
     _, status, said, options, logs = SEEN[tried]
     if " = " not in said:
@@ -240,9 +240,7 @@ SAID: list[tuple[str, str, str, Rows]] = [
 @every_case(
     ("text", "options", "status", "words"), [case for row in SAID for case in row[3]], ids=lambda each: str(each)[-30:]
 )
-def test_what_a_log_says(
-    command: Any, tmp_path: Path, text: str | bytes, options: Sequence[str], status: int, words: tuple[str, ...]
-) -> None:
+def test_what_a_log_says(command, tmp_path, text, options, status, words):
     """An alarm on printed rounding would teach people not to paste logs; 0.98 read as 0.9 at a torn line is a defect."""
     (tmp_path / "Game.log").write_bytes(text.encode() if isinstance(text, str) else text)
     answer = command("explain", tmp_path / "Game.log", *of_demo(options))
@@ -275,15 +273,7 @@ GATED: tuple[tuple[str, str, str, tuple[tuple[Sequence[str], str, int, str], ...
 @every_case(
     ("lines", "more", "status", "said"), [case for row in GATED for case in row[3]], ids=lambda each: str(each)[-20:]
 )
-def test_a_log_is_a_recording_of_the_gate(
-    command: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    lines: Sequence[str],
-    more: str,
-    status: int,
-    said: str,
-) -> None:
+def test_a_log_is_a_recording_of_the_gate(command, tmp_path, monkeypatch, lines, more, status, said):
     """A team without a recorder has nothing else to show the gate; one that passes over a log passes everything."""
     for name in ("norm_template.json", "pretrain_template.json", CLIP):
         (tmp_path / Path(name).name).write_bytes((demo_bundle() / name).read_bytes())

@@ -404,6 +404,27 @@ def absurd(bundle: Any) -> None:
     bundle["MuX"][0], bundle["StdX"][0] = 1.6e30, 1e-6
 
 
+# --- the processed clips of a training ---
+
+PROCESSED = f"check {BUNDLE} {COMPANION} clip.npz"
+OF_PROCESSED = {"X_norm": "state_norm", "cond_in": "cond", "Y_norm": "target_norm"}
+
+
+def processed(**edits: Any) -> Step:
+    """The rows of the demo's teacher batch as the training's own .npz; edits replace arrays, None leaves one out."""
+
+    def step(project: Project) -> None:
+        batch = (CHECKOUT / "fixtures/bundles/demo/teacher_batches/Sneak_Turn_teacher.json").read_text(encoding="utf-8")
+        arrays: dict[str, Any] = {
+            name: np.array(json.loads(batch)["teacher"][key], "f4") for name, key in OF_PROCESSED.items()
+        }
+        arrays |= {"x_in_features": arrays["X_norm"], "bone_names": np.array([{"a": 1}], object)}
+        arrays |= {name: edit(arrays[name]) if callable(edit) else edit for name, edit in edits.items()}
+        np.savez(project.folder / "clip.npz", **{name: rows for name, rows in arrays.items() if rows is not None})
+
+    return step
+
+
 REFUSED: dict[str, tuple[str, list[Case]]] = {
     # what is tried -> the answer as docs/trust.md has it, and the cases
     "a line of the settings that silences a family of rules, all files, or one rule without owner, reason and day": (
@@ -541,8 +562,19 @@ REFUSED: dict[str, tuple[str, list[Case]]] = {
         "DIVERGING, exit 1",
         [Case([recording(1e27)], {f"{NAN} run.trace.jsonl": 1}, ["DIVERGING", "y_norm is"]),
          Case([model(HUGE)], {f"{NAN} {CLIP} --drift --frames 20": 1}, ["DIVERGING", "y_norm is"])]),
+    "a processed clip with its state the other way round, a NaN in a condition, fewer targets, or without conditions": (
+        "the rule of a teacher batch: RP612, RP605, RP600, RP021; exit 1",
+        [Case([processed(**edits)], {PROCESSED: 1}, [code]) for code, edits in (
+            ("RP612", {"X_norm": lambda rows: rows[:, ::-1]}), ("RP600", {"Y_norm": lambda rows: rows[:-2]}),
+            ("RP605", {"cond_in": lambda rows: np.where(rows == rows[3], np.nan, rows)}), ("RP021", {"cond_in": None}))]),
+    "a processed clip whose rows are windows, words or objects": (
+        "one line with the array's name, exit 2: never unpickled, never reshaped until it fits",
+        [Case([processed(X_norm=rows)], {PROCESSED: 2}, ["clip.npz"])
+         for rows in (lambda rows: rows[None], np.array([["a"]]), np.array([{}], object))]),
 }  # fmt: skip
 PASSES: dict[str, tuple[str, list[Case]]] = {
+    "the training's processed clip, a .npz, beside its bundle; objects beside its rows are never unpacked": (
+        "passes", [Case([processed()], {PROCESSED: 0}, ["0 errors"])]),
     "`tolerance-factor = 8192`: an engine in half precision": (
         "passes; the differences that it allows are shown",
         [Case([settings(f"{GATE}[gate.thresholds]\ntolerance-factor = 8192\n")], {"gate": 0})]),
@@ -594,9 +626,7 @@ def held(folder: Path) -> dict[Path, tuple[int, bytes]]:
 @tries((kind, tried, answer) for kind, rows in TABLE.items() for tried, (answer, _) in rows.items())
 @pytest.mark.usefixtures("no_search")
 @every_case("tried, case", CASES, ids=lambda each: "" if isinstance(each, str) else " ".join(each.asked), by="tried")
-def test_a_project_has_its_answer(
-    demo_bundle: Path, command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tried: str, case: Case
-) -> None:
+def test_a_project_has_its_answer(demo_bundle, command, tmp_path, monkeypatch, tried, case):
     """A wrong pass ships the limb that is wrong; a wrong alarm is switched off, and then nothing asks."""
     folder, private = tmp_path / "game", tmp_path / "private"
     shutil.copytree(demo_bundle, folder, ignore=shutil.ignore_patterns("engine", "teacher_batches", "*.md"))
@@ -622,7 +652,7 @@ def test_a_project_has_its_answer(
 
 
 @tries([("refused", "a defect of a model, with none of rigpact's extras installed", "named as with them, exit 1")])
-def test_the_extras_are_not_needed_to_see_a_defect(demo_bundle: Path, tmp_path: Path) -> None:
+def test_the_extras_are_not_needed_to_see_a_defect(demo_bundle, tmp_path):
     """Every recipe for CI is a plain install; there a model in training mode passed."""
     held_model = onnx.load(str(demo_bundle / MODEL))
     DROPOUT(held_model)
@@ -635,15 +665,13 @@ def test_the_extras_are_not_needed_to_see_a_defect(demo_bundle: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(("today", "is_near"), [("2029-06-30", True), ("2029-07-01", True), ("2029-06-28", False)])
-def test_a_year_is_the_same_day_of_the_next_one(today: str, is_near: bool) -> None:
+def test_a_year_is_the_same_day_of_the_next_one(today, is_near):
     """366 days, so that a leap day refuses nobody's birthday."""
     with nullcontext() if is_near else pytest.raises(UnusableInput, match="at most a year ahead \\(2030-06-29\\)"):
         refuse_far_day("2030-06-30", "place", date.fromisoformat(today))
 
 
-def test_a_damaged_artefact_is_told_as_it_was(
-    command: Any, demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_artefact_is_told_as_it_was(command, demo_bundle, tmp_path, monkeypatch):
     """The finding is the example of its rule in docs/rules.md."""
     monkeypatch.chdir(tmp_path)
     text = (demo_bundle / "clips/Run_F.json").read_text(encoding="utf-8")

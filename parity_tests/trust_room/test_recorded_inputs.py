@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @passes("a free run that a player drove, with the recording itself as its clip, in `run`, `explain` and the gate")
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [PLAYED, "played.npz"])
-def test_a_players_run_is_compared_with_its_own_inputs(command: Command, folder: Path, name: str) -> None:
+def test_a_players_run_is_compared_with_its_own_inputs(command, folder, name):
     """Only runs from a clip could be compared: the run in which the player saw the defect could not."""
     write_trace(played(), folder / PLAYED)
     assert command("convert", PLAYED, "-o", "played.npz").status == 0
@@ -77,7 +77,7 @@ def test_a_players_run_is_compared_with_its_own_inputs(command: Command, folder:
     ("knob", "value"),
     [("compose_order", "prev_delta"), ("pose_history_order", "newest_first"), ("yaw_encoding", "radians")],
 )
-def test_a_defect_in_a_players_run_is_named(command: Command, folder: Path, knob: str, value: str) -> None:
+def test_a_defect_in_a_players_run_is_named(command, folder, knob, value):
     """Inputs that are computed from the wrong output must not excuse the output."""
     write_trace(played(**{knob: value}), folder / PLAYED)
     found = command("explain", PLAYED, *CONTRACT, "--clip", PLAYED, "--onnx", "model.onnx", "--format", "json")

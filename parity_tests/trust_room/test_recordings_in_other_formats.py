@@ -100,9 +100,7 @@ SAME: Mapping[str, Callable[[Path, Stages], object]] = {
     "the same numbers as .npz, with a column a number in .csv, as arrays or frames in JSON, as lines without a header"
 )
 @every_case("name", SAME)
-def test_the_same_numbers_agree_in_every_format(
-    command: Command, recorded: Path, stages: Stages, tmp_path: Path, name: str
-) -> None:
+def test_the_same_numbers_agree_in_every_format(command, recorded, stages, tmp_path, name):
     """A team that must first write a converter does not compare at all."""
     file = tmp_path / name
     SAME[name](file, stages)
@@ -151,7 +149,7 @@ BROKEN: Mapping[str, tuple[str, Write, str]] = {
 
 @refused("a table, an archive or JSON of numbers with a mistake: " + ", ".join(BROKEN), "one line, exit 2")
 @every_case("what", BROKEN)
-def test_a_broken_file_is_refused_in_one_line(command: Command, stages: Stages, tmp_path: Path, what: str) -> None:
+def test_a_broken_file_is_refused_in_one_line(command, stages, tmp_path, what):
     """Read with a column shifted, each bone is compared with its neighbour; a traceback tells an animator nothing."""
     name, write, said = BROKEN[what]
     write(tmp_path / name, stages)
@@ -161,14 +159,14 @@ def test_a_broken_file_is_refused_in_one_line(command: Command, stages: Stages, 
 
 
 @passes("a table whose numbers were printed with six decimals")
-def test_the_digits_of_a_table_are_known(command: Command, stages: Stages, tmp_path: Path) -> None:
+def test_the_digits_of_a_table_are_known(command, stages, tmp_path):
     """Six decimals look like a defect of every stage where the tolerance is that of float32."""
     answer = command("explain", table(tmp_path / "six.csv", stages, form=".6f"), *JUDGED)
     assert answer.status == 0, answer.out + answer.err
 
 
 @refused("a table that does not say who drove the run, and that differs only if that is guessed", "exit 2, and --mode")
-def test_who_drove_a_table_is_not_guessed(command: Command, recorded: Path, tmp_path: Path) -> None:
+def test_who_drove_a_table_is_not_guessed(command, recorded, tmp_path):
     """A clip-driven run that is taken for a free one shows a defect that nobody has."""
     frames = [line["stages"] for line in lines_of(recorded)]
     np.savez(tmp_path / "run.npz", **{name: np.array([frame[name] for frame in frames]) for name in frames[0]})
@@ -179,7 +177,7 @@ def test_who_drove_a_table_is_not_guessed(command: Command, recorded: Path, tmp_
 
 @passes("a recording converted to a trace, an archive, a table, JSON, and back: the same bits")
 @every_case("name", ["out.npz", "out.csv", "out.json", "out.trace.bin", "out.trace.safetensors"])
-def test_a_converted_recording_has_the_same_bits(command: Command, recorded: Path, tmp_path: Path, name: str) -> None:
+def test_a_converted_recording_has_the_same_bits(command, recorded, tmp_path, name):
     """A conversion that rounds would hide, or invent, what is compared afterwards."""
     out, back = tmp_path / name, tmp_path / "back.trace.jsonl"
     assert command("convert", recorded, "-o", out).status == 0
@@ -198,8 +196,8 @@ BARE: list[tuple[tuple[str, ...], int, str]] = [
 
 @every_case("words, status, said", BARE)
 def test_numbers_without_names_become_the_stages_that_are_said(
-    command: Command, recorded: Path, stages: Stages, tmp_path: Path, words: tuple[str, ...], status: int, said: str
-) -> None:
+    command, recorded, stages, tmp_path, words, status, said
+):
     """A log of bare numbers is common; its meaning must be said, never guessed."""
     with (tmp_path / "bare.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([[*x, *y] for x, y in zip(stages["x_raw"], stages["y_out"], strict=True)])
@@ -212,9 +210,7 @@ def test_numbers_without_names_become_the_stages_that_are_said(
     assert (named_already.status, "a file whose numbers have no names" in named_already.err) == (2, True)
 
 
-def test_what_a_conversion_cannot_know_is_said(
-    command: Command, recorded: Path, stages: Stages, tmp_path: Path
-) -> None:
+def test_what_a_conversion_cannot_know_is_said(command, recorded, stages, tmp_path):
     """A converted file looks as sound as any other: that it was cut, or printed with six decimals, is only known here."""
     with (tmp_path / "six.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerow([f"y_out[{place}]" for place in range(6 * BONES_OF_Y_OUT)])
@@ -228,14 +224,14 @@ def test_what_a_conversion_cannot_know_is_said(
 
 
 @refused("`--mode` that contradicts the recording", "exit 2")
-def test_a_mode_that_the_recording_denies_is_refused(command: Command, recorded: Path) -> None:
+def test_a_mode_that_the_recording_denies_is_refused(command, recorded):
     """A free run that is judged as a clip-driven one hides what it feeds back."""
     assert command("explain", recorded, *JUDGED, "--mode", "free").status == 2
 
 
 @passes("arrays in `[[gate.trace]]` that do not say who drove the run: the project says it")
 @pytest.mark.usefixtures("no_search")
-def test_arrays_are_a_recording_of_the_gate(command: Command, folder: Path) -> None:
+def test_arrays_are_a_recording_of_the_gate(command, folder):
     """The project declares the mode; a guess beside it would be an alarm in every build."""
     frames = [line["stages"] for line in lines_of(folder / TRACE)]
     settings = (folder / "rigpact.toml").read_text(encoding="utf-8").replace(TRACE, "engine.npz")

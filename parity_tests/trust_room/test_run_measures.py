@@ -58,7 +58,7 @@ def of_code(document: Any, code: str) -> list[Any]:
 
 
 @refused("a run whose poses are 40 degrees off where copying the last pose is off by half a degree", "RP820, exit 1")
-def test_a_run_that_copying_beats_by_far_does_not_pass(run: Run) -> None:
+def test_a_run_that_copying_beats_by_far_does_not_pass(run):
     """The numbers stand in the summary, nobody reads them, and a character with the wrong convention ships."""
     status, document = run("--set", "output_mode=delta")
     error = document["summary"]["diagnostics"]["GeoDeg"]
@@ -69,7 +69,7 @@ def test_a_run_that_copying_beats_by_far_does_not_pass(run: Run) -> None:
     assert_golden(document, "RP820")
 
 
-def test_a_run_that_copying_beats_says_so_as_check_does_of_its_prediction(run: Run, tmp_path: Path) -> None:
+def test_a_run_that_copying_beats_says_so_as_check_does_of_its_prediction(run, tmp_path):
     """`check` warned of the prediction and `diff` led with it; `run`, which measured the same, passed without a word."""
     assert of_code(run()[1], "RP635") == []
     trace = read_trace(tmp_path / "run.trace.jsonl")
@@ -93,7 +93,7 @@ WALKER = System(
 
 
 @refused("the same of a system that is declared only by its stages", "RP820")
-def test_every_system_that_feeds_itself_is_held_against_copying() -> None:
+def test_every_system_that_feeds_itself_is_held_against_copying():
     """A rule that knows one character protects one character."""
     place = np.cumsum(np.full((50, 2), 3.0, np.float32), axis=0)  # three centimetres a frame: copying is off by three
     contract = contract_in_memory(WALKER, {})
@@ -112,7 +112,7 @@ def test_every_system_that_feeds_itself_is_held_against_copying() -> None:
 @refused(
     "a free run in which the network's input is clamped at 16 deviations for hundreds of frames", "RP821, a warning"
 )
-def test_inputs_beyond_the_clamp_are_said(run: Run, tmp_path: Path) -> None:
+def test_inputs_beyond_the_clamp_are_said(run, tmp_path):
     """The trace shows 26 deviations, the network sees 16, and the two sides are compared on a number nobody used."""
     status, document = run("--mode", "free", "--frames", 400)
     state = np.abs(read_trace(tmp_path / "run.trace.jsonl").stages["state"])
@@ -128,7 +128,7 @@ def test_inputs_beyond_the_clamp_are_said(run: Run, tmp_path: Path) -> None:
     "a clip with a channel that stood still in training: hundreds of deviations",
     "RP821, a warning: how many frames, which bone",
 )
-def test_a_channel_that_stood_still_is_said(run: Run, demo_bundle: Path, tmp_path: Path) -> None:
+def test_a_channel_that_stood_still_is_said(run, demo_bundle, tmp_path):
     """A statistic of rounding turns a finger that is a degree off into the largest input that the network has."""
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["StdX"][100], raw = 1e-4, document["MuX"][100]
@@ -142,7 +142,7 @@ def test_a_channel_that_stood_still_is_said(run: Run, demo_bundle: Path, tmp_pat
 
 @passes("a healthy free run whose clip stands still, or in which the column that is fed back is constant")
 @pytest.mark.parametrize("noise", [0.0, 3e-8])
-def test_a_clip_that_stands_still_says_nothing_of_how_far_a_run_may_go(noise: float) -> None:
+def test_a_clip_that_stands_still_says_nothing_of_how_far_a_run_may_go(noise):
     """Measured by rounding, every step of a sound feedback was a million deviations long."""
     contract = contract_in_memory(WALKER, {})
     place = np.tile([0.25, -0.5], (50, 1)) * (1.0 + noise * np.sin(np.arange(50))[:, None])
@@ -153,7 +153,7 @@ def test_a_clip_that_stands_still_says_nothing_of_how_far_a_run_may_go(noise: fl
 
 
 @refused("a free run that leaves the clip's kind of motion, beside a column of another kind that stands still", "RP822")
-def test_what_moves_still_measures_the_run() -> None:
+def test_what_moves_still_measures_the_run():
     """A column that stands still must not take the measure from those that move."""
     fields = tiled(("place", 1, FieldKind.POSITION, "cm", "world"), ("flag", 1, FieldKind.SCALAR, "", "world"))
     stage = Stage("place", fields, carried="place_next")
@@ -166,7 +166,7 @@ def test_what_moves_still_measures_the_run() -> None:
 
 @refused("a run with a network answer of 1e27: finite in every stage", "RP822, exit 1; `rigpact nan` says DIVERGING")
 @pytest.mark.parametrize("mode", ["teacher", "free"])
-def test_a_number_without_meaning_does_not_pass(run: Run, demo_bundle: Path, tmp_path: Path, mode: str) -> None:
+def test_a_number_without_meaning_does_not_pass(run, demo_bundle, tmp_path, mode):
     """Normalising makes a unit axis of any number: the pose looks like one, and is noise."""
     model = onnx.load(str(demo_bundle / "model.onnx"))
     answer = model.graph.output[0].name
@@ -224,7 +224,7 @@ UNREAD = [("trajectory", 3), ("unused", 0)]
 
 @passes("a NaN in a field of the clip that the contract does not read: an information of `run`, a note of `nan`")
 @pytest.mark.parametrize(("stage", "channel"), UNREAD)
-def test_a_nan_that_nothing_reads_is_no_failure(walks: Run, tmp_path: Path, stage: str, channel: int) -> None:
+def test_a_nan_that_nothing_reads_is_no_failure(walks, tmp_path, stage, channel):
     """The run gives the same numbers whatever stands there; a red gate over it is switched off."""
     out = tmp_path / "run.trace.jsonl"
     ran = walks("run", stage, channel, tmp_path / "clip.npz", "-o", out)
@@ -240,7 +240,7 @@ def test_a_nan_that_nothing_reads_is_no_failure(walks: Run, tmp_path: Path, stag
 
 
 @refused("a NaN in a field of the clip that the contract reads, beside one that it does not", "NONFINITE, exit 1")
-def test_a_nan_that_is_read_still_fails(walks: Run, tmp_path: Path) -> None:
+def test_a_nan_that_is_read_still_fails(walks, tmp_path):
     """Passing over one value must not pass over its neighbour."""
     ran = walks("run", "trajectory", 1, tmp_path / "clip.npz", "-o", tmp_path / "run.trace.jsonl")
     assert (ran.status, len(of_code(json.loads(ran.out), "RP804"))) == (1, 3)
@@ -250,7 +250,7 @@ def test_a_nan_that_is_read_still_fails(walks: Run, tmp_path: Path) -> None:
 
 
 @refused("a NaN that a threshold turns into 0: the output is finite, and made of it", "NONFINITE, exit 1")
-def test_a_nan_that_a_stage_swallows_is_read(walks: Run, tmp_path: Path) -> None:
+def test_a_nan_that_a_stage_swallows_is_read(walks, tmp_path):
     """A foot that is not a number is called lifted, and every later stage is finite."""
     stage = '{ name = "far", operation = "threshold", of = "unused", limit = 0.5, side = "above" },'
     contract = (tmp_path / "walker.toml").read_text(encoding="utf-8").replace("stages = [", f"stages = [\n{stage}")
@@ -260,7 +260,7 @@ def test_a_nan_that_a_stage_swallows_is_read(walks: Run, tmp_path: Path) -> None
 
 
 @refused("a file of poses given as recorded network output", "exit 2: the place, and what was expected")
-def test_poses_are_not_replayed_as_answers(run: Run, demo_bundle: Path) -> None:
+def test_poses_are_not_replayed_as_answers(run, demo_bundle):
     """Each pose is applied as a step of a frame: every bone spins."""
     poses = demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json"
     status, error = run(replay=poses)
@@ -269,7 +269,7 @@ def test_poses_are_not_replayed_as_answers(run: Run, demo_bundle: Path) -> None:
 
 
 @passes("a recording of the network's own output in place of the model; exact steps near the identity")
-def test_answers_are_replayed(run: Run, demo_bundle: Path, tmp_path: Path) -> None:
+def test_answers_are_replayed(run, demo_bundle, tmp_path):
     """A recording of steps that is refused takes away the only way to judge without the model."""
     kept = tmp_path / "answers.trace.jsonl"
     run()

@@ -216,7 +216,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, st
 
 @tries(("refused", *row) for row in TRIED)
 @every_case("name", FILES)
-def test_a_small_file_does_not_fill_the_memory(name: str, answers: dict[str, tuple[int, str, float]]) -> None:
+def test_a_small_file_does_not_fill_the_memory(name, answers):
     """The build machine of a studio swaps for an hour, and every other build with it."""
     status, said, seconds = answers[name]
     expected = FILES[name][2]
@@ -228,7 +228,7 @@ def test_a_small_file_does_not_fill_the_memory(name: str, answers: dict[str, tup
 
 @passes("a recording of one pose held for minutes, which packs hundreds of times")
 @pytest.mark.parametrize("ending", ["gz", "zst"])
-def test_a_pose_that_is_held_is_no_bomb(ending: str, tmp_path: Path) -> None:
+def test_a_pose_that_is_held_is_no_bomb(ending, tmp_path):
     """A character that stands still is the first thing that everybody records."""
     frame, pose = np.arange(1000), np.full((1000, 400), 0.123456, np.float32)
     path = tmp_path / f"held.trace.jsonl.{ending}"
@@ -247,6 +247,6 @@ def test_a_pose_that_is_held_is_no_bomb(ending: str, tmp_path: Path) -> None:
     ],
     ids="lnot",
 )
-def test_yaml_within_the_limits_is_read(text: str, value: object) -> None:
+def test_yaml_within_the_limits_is_read(text, value):
     """A limit that ordinary files meet would be switched off."""
     assert parse_yaml(text.encode(), "deploy.yaml") == value

@@ -10,7 +10,7 @@ import pytest
 from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case
-from ..geometry_room.planted import IN_NUMPY, PLANTED, STYLES, Planted, text_of_style
+from ..geometry_room.planted import IN_NUMPY, PLANTED, STYLES, text_of_style
 from .tried import passes, refused, tries
 
 SUBJECTS = Path(__file__).parent.parent / "geometry_room" / "subjects"
@@ -62,7 +62,7 @@ def words_of(style: str) -> list[str]:
     "a training module with flat poses, batches first and `axis_angle_to_matrix(axis, angle)`",
     "all 72 questions judged, no false error",
 )
-def test_a_training_side_is_judged_as_it_is_written(geometry: Geometry) -> None:
+def test_a_training_side_is_judged_as_it_is_written(geometry):
     """Three errors out of four that were false made people stop to read the fourth: the half angle."""
     pytest.importorskip("torch")
     answer = geometry((SUBJECTS / "training_side.py").read_text(encoding="utf-8"))
@@ -79,7 +79,7 @@ def test_a_training_side_is_judged_as_it_is_written(geometry: Geometry) -> None:
 
 @pytest.mark.parametrize("style", STYLES)
 @passes("eight modules in the styles of public training code, each with its conventions declared")
-def test_a_sound_module_of_any_style_has_no_error(geometry: Geometry, style: str) -> None:
+def test_a_sound_module_of_any_style_has_no_error(geometry, style):
     """An error in code that is right teaches people to ignore the command."""
     answer = geometry(text_of(style), *words_of(style))
     assert (answer.status, answer.messages()) == (0, [])
@@ -93,7 +93,7 @@ def test_a_sound_module_of_any_style_has_no_error(geometry: Geometry, style: str
     "wxyz for xyzw, degrees, a transposed matrix",
     "named with its function, exit 1",
 )
-def test_a_planted_defect_is_named_in_every_style(geometry: Geometry, planted: Planted) -> None:
+def test_a_planted_defect_is_named_in_every_style(geometry, planted):
     """Each of these trains without an error, and the character moves wrongly in the game."""
     text = text_of(planted.style)
     assert planted.text in text
@@ -191,9 +191,7 @@ ROWS: tuple[tuple[str, str, str, tuple[tuple[str, str, int, str, dict[str, Any]]
 
 @tries(row[:3] for row in ROWS)
 @every_case(("text", "toml", "status", "message", "holds"), [case for row in ROWS for case in row[3]], ids=lambda _: "")
-def test_a_module_is_judged_by_what_it_computes_and_by_what_is_declared(
-    geometry: Geometry, text: str, toml: str, status: int, message: str, holds: dict[str, Any]
-) -> None:
+def test_a_module_is_judged_by_what_it_computes_and_by_what_is_declared(geometry, text, toml, status, message, holds):
     """A false error costs more than an open question, and a question that is passed over is worse than either."""
     if "torch" in text:
         pytest.importorskip("torch")
@@ -223,7 +221,7 @@ def test_a_module_is_judged_by_what_it_computes_and_by_what_is_declared(
     ],
     ids=lambda value: value.split(" ")[0] if "=" in value else "",
 )
-def test_a_declaration_that_leads_nowhere_is_one_clear_line(geometry: Geometry, keys: str, says: str) -> None:
+def test_a_declaration_that_leads_nowhere_is_one_clear_line(geometry, keys, says):
     """A mistyped declaration that is ignored judges the function as something else."""
     name = "" if keys.startswith("name") else 'name = "so3_log_map"\n'
     answer = geometry(HEAD + "so3_log_map = sound.so3_log_map\n", toml=f"[[geometry.function]]\n{name}{keys}\n")

@@ -46,7 +46,7 @@ def explained(command: Any, files: Files, path: Path) -> Any:
 @passes("an engine that undoes a teacher file's z-scores in float32")
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("left_out", [(), ("x_raw",), ("x_raw", "state")], ids=["all", "no x_raw", "no state"])
-def test_undoing_a_z_score_is_a_rounding(command: Any, tmp_path: Path, files: Files, left_out: tuple[str, ...]) -> None:
+def test_undoing_a_z_score_is_a_rounding(command, tmp_path, files, left_out):
     """One rounding of the mean is many roundings of a state near zero: each side is right."""
     trace = engine(files)
     kept = {name: rows for name, rows in trace.stages.items() if name not in left_out}
@@ -58,7 +58,7 @@ def test_undoing_a_z_score_is_a_rounding(command: Any, tmp_path: Path, files: Fi
 
 @refused("means that are off by a thousandth of their deviations", "DIFFERS in x_raw")
 @pytest.mark.usefixtures("no_search")
-def test_a_wrong_mean_is_seen(command: Any, tmp_path: Path, files: Files) -> None:
+def test_a_wrong_mean_is_seen(command, tmp_path, files):
     """The wider tolerance must not hide statistics of another training."""
     trace, contract = engine(files), load_contract(*files[:2])
     wrong = trace.stages["x_raw"] + np.float32(1e-3) * contract.numbers.state_statistics.std_floored
@@ -77,9 +77,7 @@ def test_a_wrong_mean_is_seen(command: Any, tmp_path: Path, files: Files) -> Non
          "`(1 of 3 recorded stages judged)`, exit 1"),
     ]
 )  # fmt: skip
-def test_a_cause_is_printed_with_its_ratio_and_what_it_rests_on(
-    command: Any, demo_bundle: Path, tmp_path: Path
-) -> None:
+def test_a_cause_is_printed_with_its_ratio_and_what_it_rests_on(command, demo_bundle, tmp_path):
     """'explains every stage' was printed for one stage, beside the error of one channel and the tolerance of another."""
     recorded = generated_scene("sneak_turn", frames=24).record({"pose_history_start": "first_target"})
     stages = {name: recorded.stages[name] for name in ("state", "pose_hist", "y_out")}

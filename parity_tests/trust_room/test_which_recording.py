@@ -5,6 +5,7 @@ The file that is judged does not choose its own reference, its tolerance, its cl
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -145,7 +146,7 @@ def gated(command: Command, settings: str = "") -> Any:
 @pytest.mark.sampled(3)
 @tries((case.kind, tried, case.answer) for tried, case in CASES.items())
 @pytest.mark.parametrize("tried", CASES)
-def test_a_recording_is_judged_by_what_the_project_says(folder: Path, command: Command, tried: str) -> None:
+def test_a_recording_is_judged_by_what_the_project_says(folder, command, tried):
     """A file that chooses its reference passes, and says nothing about the game."""
     case = CASES[tried]
     write_trace(case.right(), "right.trace.jsonl")
@@ -164,7 +165,7 @@ def test_a_recording_is_judged_by_what_the_project_says(folder: Path, command: C
 
 
 @refused("a teacher prediction named as the engine's trace", "`gate`: error RP980")
-def test_a_teacher_prediction_is_not_the_engine(folder: Path, command: Command) -> None:
+def test_a_teacher_prediction_is_not_the_engine(folder, command):
     """It says what training computes; the engine has not been asked at all."""
     prediction = demo_bundle() / "teacher_predictions/Sneak_Turn_prediction.json"
     Path("prediction.json").write_bytes(prediction.read_bytes())
@@ -184,14 +185,14 @@ EXPECT_NOTHING = {
 
 @refused('`producer = "rigpact"`, an unknown mode, or `frames = 1` for a free run', "`gate`: exit 2, with the key")
 @every_case("settings", EXPECT_NOTHING)
-def test_settings_that_expect_nothing_are_refused(folder: Path, command: Command, settings: str) -> None:
+def test_settings_that_expect_nothing_are_refused(folder, command, settings):
     """One line of configuration must not make the question trivial."""
     answer = gated(command, settings)
     assert (answer.status, answer.out, f"gate.trace[0].{EXPECT_NOTHING[settings]}" in answer.err) == (2, "", True)
 
 
 @passes("the settings that `rigpact init` writes for an engine's trace; it passes over rigpact's own")
-def test_init_writes_what_it_expects(folder: Path, command: Command) -> None:
+def test_init_writes_what_it_expects(folder, command):
     """A new project gets the strict question without reading a manual."""
     Path("right.trace.jsonl").unlink()
     write_trace(said(recorded(), producer="rigpact"), "own.trace.jsonl")
@@ -205,7 +206,7 @@ def test_init_writes_what_it_expects(folder: Path, command: Command) -> None:
 
 
 @passes("a recording whose header names no contract and no model", "passes; RP811 lists what cannot be verified")
-def test_a_header_that_says_nothing_is_no_error(folder: Path, command: Command) -> None:
+def test_a_header_that_says_nothing_is_no_error(folder, command):
     """Most engines write their own recorder."""
     edited(folder / "right.trace.jsonl", lambda lines: lines[0].update(contract={"bundle_sha256": None}))
     answer, gate = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json"), gated(command)
@@ -215,7 +216,7 @@ def test_a_header_that_says_nothing_is_no_error(folder: Path, command: Command) 
 @passes(
     "a bundle that was only written again: other spaces, keys in another order, 1 for 1.0", "`diff --strict` passes"
 )
-def test_formatting_is_no_other_contract(folder: Path, command: Command) -> None:
+def test_formatting_is_no_other_contract(folder, command):
     """A pre-commit hook that formats JSON must not make every recording stale."""
     for name, how in (
         ("norm_template.json", {"indent": 1, "sort_keys": True}),
@@ -227,7 +228,7 @@ def test_formatting_is_no_other_contract(folder: Path, command: Command) -> None
     assert (answer.status, codes(answer), gated(command).status) == (0, [], 0)
 
 
-def test_the_generated_header_carries_every_hash(folder: Path) -> None:
+def test_the_generated_header_carries_every_hash(folder):
     """The C++ recorder writes these constants: a stale companion is then seen in the recording."""
     contract = load_contract(folder / "norm_template.json", folder / "pretrain_template.json")
     found = dict(re.findall(r'k(\w+)Sha256\[\] = "([0-9a-f]{64})"', contract_header(contract)))
@@ -255,14 +256,14 @@ def test_the_generated_header_carries_every_hash(folder: Path) -> None:
         ([1e21, 1e20, 1e-6, 1.5e-7, -1.25e-6], "[1e+21,100000000000000000000,0.000001,1.5e-7,-0.00000125]"),
     ],
 )
-def test_the_meaning_is_the_hash_of_canonical_json(value: Any, text: str) -> None:
+def test_the_meaning_is_the_hash_of_canonical_json(value, text):
     """Another program must come to the same hash."""
     assert canonical_json(value) == text
 
 
 @passes("every text file of a project has the line endings of Windows, or the byte order mark that Notepad writes")
 @every_case("mark", [b"", b"\xef\xbb\xbf"])
-def test_files_saved_on_windows_change_no_answer(folder: Path, command: Command, mark: bytes) -> None:
+def test_files_saved_on_windows_change_no_answer(folder, command, mark):
     """A checkout with autocrlf, or one number changed in Notepad, must not turn a green build red."""
     before = gated(command)
     for name in ("norm_template.json", "pretrain_template.json", CLIP, TRACE, "rigpact.toml"):
@@ -270,3 +271,57 @@ def test_files_saved_on_windows_change_no_answer(folder: Path, command: Command,
         Path(name).write_bytes(mark + content.replace(b"\n", b"\r\n"))
     after = gated(command)
     assert (before.status, after.status, codes(after)) == (0, 0, codes(before)), after.err
+
+
+def printed(trace: Trace, number: str, path: Path) -> None:
+    """The trace as printf would write it."""
+    lines = [json.dumps(trace.header.to_json(trace.widths))]
+    for row, frame in enumerate(trace.frame.tolist()):
+        stages = ", ".join(
+            f'"{name}": [{", ".join(number % value for value in values[row].tolist())}]'
+            for name, values in trace.stages.items()
+        )
+        lines.append(f'{{"frame": {frame}, "time": {frame / 60.0:.6f}, "stages": {{{stages}}}}}')
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def coarse(precision: str, out: Path) -> Path:
+    """The demo's recording as a recorder stores it that keeps less than a float32."""
+    decimals = int(precision[0]) if precision.endswith("decimals") else None
+    trace = recorded()
+    stages = {
+        name: rows.astype(np.float16).astype(np.float32)
+        if decimals is None
+        else np.array([float(f"{value:.{decimals}f}") for value in rows.ravel()], np.float32).reshape(rows.shape)
+        for name, rows in trace.stages.items()
+    }
+    write_trace(replace(trace, stages=stages), out)
+    return out
+
+
+def test_a_declared_resolution_wins(folder, command):
+    """`exact` shows what the digits lost; what is declared is not a warning; a word that means nothing is refused."""
+    path = coarse("4 decimals", folder / "coarse.trace.safetensors")
+    words = "diff", "right.trace.jsonl", path, *CONTRACT, "--format", "json"
+    declared, exact = command(*words, "--resolution", "4 decimals"), command(*words, "--resolution", "exact")
+    wrong = command(*words, "--resolution", "4 digits after the point")
+    assert (declared.status, codes(declared)) == (0, [])
+    assert exact.status == 1
+    assert "RP801" in codes(exact)
+    assert wrong.status == 2
+    assert "--resolution: found '4 digits after the point', expected 2 decimals … 9 decimals" in " ".join(
+        wrong.err.split()
+    )
+
+
+@refused("a defect of 1e-4 in a recording with seven digits", "`diff`: error RP801")
+def test_a_defect_is_seen_through_the_digits(folder, command):
+    """The digits that were printed still judge."""
+    trace = recorded()
+    pose = trace.stages["y_out"].copy()
+    pose[7, 20] += 1e-4
+    printed(Trace(trace.header, trace.frame, trace.time_s, {**trace.stages, "y_out": pose}), "%.7g", folder / TRACE)
+    answer = command("diff", "right.trace.jsonl", TRACE, *CONTRACT, "--format", "json")
+    assert answer.status == 1
+    assert math.isclose(json.loads(answer.out)["summary"]["stages"][-3]["worst"]["error"], 1e-4, rel_tol=0.1)
+    assert "RP801" in codes(answer)
