@@ -36,29 +36,10 @@ _HOME = {
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "INPUTS",
-    "Character",
-    "Contract",
-    "ContractRefused",
-    "Conventions",
-    "Document",
-    "Finding",
-    "FindingsReport",
-    "Kind",
-    "Knob",
-    "Layout",
-    "Ledger",
-    "Rule",
-    "Severity",
-    "Skeleton",
-    "Slice",
-    "SquashedStatistics",
-    "Statistics",
-    "UnusableInput",
-    "load_contract",
-    "open_contract",
-    "read_document",
-]
+    "INPUTS", "Character", "Contract", "ContractRefused", "Conventions", "Document", "Finding", "FindingsReport",
+    "Kind", "Knob", "Layout", "Ledger", "Rule", "Severity", "Skeleton", "Slice", "SquashedStatistics", "Statistics",
+    "UnusableInput", "load_contract", "open_contract", "read_document",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

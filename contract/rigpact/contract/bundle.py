@@ -26,7 +26,6 @@ from rigpact.contract.layout import (
     Slice,
     json_to_layout,
 )
-from rigpact.contract.meaning import Meaning
 from rigpact.contract.model.binding import Misfit, Widths, accepted_orders, interchangeable_pairs, misfits
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
@@ -35,7 +34,7 @@ from rigpact.contract.rules.family import Artefacts
 from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView, columns_word, member
 from rigpact.contract.skeleton import COLUMN_PAIRS, OUTPUT_MODES, Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics, frozen_float32
-from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.contract import Contract, Meaning
 from rigpact.contract.systems.system import Description, Row, Section
 
 

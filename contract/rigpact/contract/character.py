@@ -188,7 +188,6 @@ def _layout_of_bones(layout: Layout, count: int) -> Layout:
 
 
 def _of_bones(channels: range, size: int, bones: Sequence[int]) -> list[int]:
-    """The channels of some bones, of those of every bone, `size` each."""
     return [channel for bone in bones for channel in channels[bone * size : (bone + 1) * size]]
 
 

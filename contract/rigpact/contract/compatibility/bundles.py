@@ -277,18 +277,15 @@ def _readings(array: BundleArray, a: FloatArray, b: FloatArray) -> Iterator[tupl
 
 
 def _floored(values: FloatArray, floor: float) -> FloatArray:
-    """max(value, floor), where the value is a number."""
     return np.where(np.isfinite(values), np.maximum(values, floor), values)
 
 
 def _shift(a: FloatArray, b: FloatArray, deviations: list[FloatArray | None]) -> FloatArray:
-    """|Δ| in the smaller of the two deviations; in units where neither bundle says how wide the channel is."""
     known = [each for each in deviations if each is not None]
     return np.asarray(np.abs(a - b) / (np.minimum.reduce(known) if known else np.ones_like(a)))
 
 
 def _ratio(a: FloatArray, b: FloatArray) -> FloatArray:
-    """The larger over the smaller; infinite across zero or a sign."""
     return np.where((a * b) > 0, np.maximum(a / b, b / a), np.inf)
 
 

@@ -216,7 +216,6 @@ def _value(old: Any, new: Any, path: tuple[Token, ...]) -> Iterator[Change]:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a JSON value holds nothing but whole numbers."""
     return all(map(_is_whole, value)) if isinstance(value, list) else isinstance(value, int)
 
 
@@ -257,6 +256,5 @@ def _differences(old: Document, new: Document, companions: tuple[Document, Docum
 
 
 def _demand(found: Change) -> list[int]:
-    """Sort by how much a change demands, then by class in the order of `Consumer`."""
     order = list(Consumer)
     return [order.index(consumer) for consumer in found.classes]

@@ -180,7 +180,6 @@ def _says_fields(table: Mapping[str, Any]) -> bool:
 
 
 def _arranged() -> frozenset[str]:
-    """The operations whose fields follow from their inputs."""
     return frozenset(name for name in ("history", "concatenate") if not stands_in(name))
 
 
@@ -249,7 +248,6 @@ def _is_words(value: Any) -> bool:
 
 
 def _names_numbers(value: Any, view: DeclaredView) -> bool:
-    """Whether a parameter names numbers, alone or in a list; they are compared as numbers."""
     numbers = view.root.get("numbers", {})
     return any(isinstance(each, str) and each in numbers for each in (value if isinstance(value, list) else [value]))
 
@@ -286,7 +284,6 @@ def _feedback(pair: Pair) -> Iterator[Change]:
 
 
 def _taken_over(view: DeclaredView, name: str) -> str:
-    """The fields that a vector takes over from the frame before."""
     own = {*view.system.graph[name].carried_fields}
     return ", ".join(sorted(own)) if own and own != {*view.names(name)} else "every field"
 

@@ -369,7 +369,6 @@ def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _row(path: str | None, width: int, contract: Contract) -> FloatArray:
-    """The first row of a vector that is fed back, (width,)."""
     value = 0.0 if path is None else contract.numbers[path].reshape(-1)
     return np.broadcast_to(value, (width,)).astype(np.float32)
 

@@ -25,8 +25,7 @@ from rigpact.contract.declared.declaration import Declaration, read_declaration
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.meaning import Meaning
-from rigpact.contract.systems.contract import Contract
+from rigpact.contract.systems.contract import Contract, Meaning
 
 
 def declaration_of(document: Document) -> Declaration:

@@ -109,7 +109,6 @@ def stands_in(name: str) -> bool:
 
 
 def _of_others() -> Mapping[str, Brought]:
-    """What other packages bring; not where one hands on rigpact's own."""
     own = operations_of_rigpact()
     return {name: each for name, each in _installed(by_rigpact=False).items() if own.get(name) is not each.operation}
 

@@ -59,7 +59,6 @@ _START, _END = 512, 1 << 16
 
 
 def _member(name: bytes) -> bytes:
-    """An archive with a member of this name, in the head of the member or in the list at the end."""
     return rb"PK(?:\x03\x04.{26}|\x01\x02.{42})[^\0]{0,200}?" + name
 
 

@@ -127,7 +127,6 @@ def clamps(graph: ModelGraph) -> Iterator[Clamp]:
 
 
 def _source(graph: ModelGraph, name: str) -> str:
-    """The input whose numbers a value is, '' for what the model computes."""
     while name in graph.makers and graph.makers[name].op in _PASSED:
         name = graph.makers[name].inputs[0]
     return name if any(entry.name == name for entry in graph.inputs) else ""

@@ -129,7 +129,6 @@ def _of_fields(table: str, was: Any, now: Any, judges: Mapping[str, Judges]) -> 
 
 
 def _words(value: Any) -> str:
-    """A value of the settings; nothing named is `absent`."""
     if value is None or value in ((), {}):
         return "absent"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
