@@ -204,13 +204,10 @@ def judging_tests(
     *,
     rows: tuple[int, ...] = (25, 25),
     frames: int = 4000,
-    also: tuple[Subject, ...] = (),
-    unbounded: tuple[Subject, ...] = (),
 ) -> tuple[Callable[..., None], Callable[..., None], Callable[..., None]]:
     """The three tests of a module's subjects: every reading has an oracle, gives its numbers, and is within its bound.
 
-    rows: how many frames each drawn run has. frames: those that the bound is judged on. also: subjects that are
-    judged by their numbers alone; unbounded: those of the subjects whose bound is not.
+    rows: how many frames each drawn run has. frames: those that the bound is judged on.
     """
 
     @every_case("subject", subjects, ids=lambda each: each.name)
@@ -220,13 +217,13 @@ def judging_tests(
         expected = {knob: set(values) for knob, values in subject.wrong.items()}
         assert {knob: set(values[1:]) for knob, values in found.items()} == expected
 
-    @readings_of((*subjects, *also))
+    @readings_of(subjects)
     def a_reading_gives_the_numbers_of_its_name(subject: Subject, knob: str, value: str, oracle: Oracle) -> None:
         """A wrong name for a cause sends a team to code that is right."""
         for seed, count in enumerate(rows):
             judge_value(subject, knob, value, oracle, subject.draw(np.random.default_rng(seed), count))
 
-    @readings_of(tuple(each for each in subjects if each not in unbounded))
+    @readings_of(subjects)
     def float32_is_within_a_bound_that_is_near(subject: Subject, knob: str, value: str, oracle: Oracle) -> None:
         """A bound that is too small accuses right engines; one that is too wide hides wrong ones."""
         ratio = ratio_of(subject, knob, value, oracle, subject.draw(np.random.default_rng(7), frames))

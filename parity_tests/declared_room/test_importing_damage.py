@@ -1,14 +1,6 @@
 """Damaged files of other stacks: one clear error each, with place, found, expected; no contract is written."""
 
-import json
-import tomllib
 from typing import Any
-
-import pytest
-
-from rigpact.contract.errors import UnusableInput
-from rigpact.reports.importing.formats import import_contract
-from rigpact.reports.importing.values import ImportRequest
 
 from ..every_case import every_case
 from .foreign_files import DEPLOY, DESCRIPTOR, METADATA, changed, write_model, write_yaml
@@ -148,35 +140,3 @@ def test_a_model_without_metadata_names_the_other_way(tmp_path, command):
     """mjlab writes no metadata when the action term has another name; the contract can still be drafted."""
     model = write_model(tmp_path / "policy.onnx", 4, 2)
     assert "rigpact init" in _refused(command, model, tmp_path / "contract.toml")
-
-
-_JUNK: tuple[Any, ...] = (
-    None, True, 0, -1, 3, 2.5, NAN, float("inf"), 10**400, "", "x", "a\nb", "\ud800", [], [[]], [1, 2, 3],
-    ["a"], {}, {"a": 1}, {"1": 2},
-)  # fmt: skip
-
-
-def _places(value, path=()):
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in children:
-        yield (*path, key)
-        yield from _places(each, (*path, key))
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("table", [DEPLOY, DESCRIPTOR], ids=["deploy", "descriptor"])
-def test_no_damage_is_an_internal_error(tmp_path, table):
-    """Each value in turn becomes each kind of junk: a clear refusal, or a contract that can be read."""
-    source, places, refused, made = tmp_path / "a.yaml", list(_places(table)), [], 0
-    for place, path in enumerate(places):
-        for junk in _JUNK[place % 10 :: 10]:  # a tenth of the junk at each place: every kind somewhere
-            text = json.dumps(changed(table, *path, to=junk)).replace("NaN", ".nan").replace("Infinity", ".inf")
-            source.write_text(text, encoding="utf-8")
-            try:
-                content = import_contract(ImportRequest(source, tmp_path / "a.toml")).content
-                made += bool(tomllib.loads(content.decode()))
-            except UnusableInput as error:
-                refused.append(str(error.place))
-    assert len(refused) > len(places) // 2
-    assert made > 0
-    assert [each for each in refused if not each.startswith(str(tmp_path))] == []

@@ -24,59 +24,16 @@ from rigpact.reports.command_line import application
 
 from ..every_case import every_case
 from ..models import saved
+from .samples_of_files import sample
 
-ODD = """
-import numpy as np
-
-from rigpact.contract.declared.operation import Built, Operation
-from rigpact.reference_runtime.operations.scalars import gamma
-from rigpact.reference_runtime.vocabulary.linear import AFFINE  # stays rigpact's
-
-SHAPES = {"cubic": lambda x: x**3, "linear": lambda x: x}
-
-
-def build(use):
-    source, dead, shape = use.inputs[0], use.number("dead_zone", 1), use.choice("shape", SHAPES, "the curve of the stick")
-
-    def compute(frames):
-        x = frames[source.name].astype(float)
-        return np.sign(x) * shape.of(frames)(np.maximum(np.abs(x) - dead.of(frames), 0.0))
-
-    def bound(frames, rows, upstream):
-        x = np.abs(frames[source.name].astype(float)) + dead.of(frames)
-        return gamma(8) * 3 * x**2 * (x + 1)
-
-    return Built(source.fields, compute, bound)
-
-
-STICK = Operation("stick_curve", "a stick without its dead zone", build, {"dead_zone": "zero below", "shape": "cubic or linear"})
-ALIAS = STICK
-"""
-CONTRACT = """format = "rigpact-contract"
-version = 1
-name = "sticks"
-fps = 50
-given = [{ name = "stick", names = ["x", "y"] }]
-stages = [
-    { name = "bent", operation = "stick_curve", of = "stick", dead_zone = 0.1, shape = "cubic" },
-    { name = "action", operation = "network", names = ["a", "b"] },
-]
-[networks.policy]
-file = "policy.onnx"
-inputs = ["bent"]
-outputs = ["action"]
-"""
+ODD = sample("odd_operation.txt")
+CONTRACT = sample("sticks.toml")
 WEIGHTS = np.array([[1.0, 0.5], [-0.3, 0.8]], np.float32)
 WITH = ("--operations", "odd.py")
 CHECK = ("check", "contract.toml")
 EXPLAIN = ("explain", "run.csv", "--contract", "contract.toml")
 RUN = ("run", "--contract", "contract.toml", "clip.csv", "-o", "out.trace.jsonl")
-EVIL = """
-from pathlib import Path
-Path(__file__).with_name("ran").write_text("yes")
-from rigpact.contract.declared.operation import Operation
-OPERATION = Operation("evil", "", lambda use: None)
-"""
+EVIL = sample("evil_operation.txt")
 
 
 def sticks(count=40):

@@ -46,23 +46,7 @@ def test_the_committed_contract_is_the_pages(name, checkout):
     assert known_systems()[name].value == f"rigpact.contract.pages:{name}"
 
 
-CHARACTER = """
-format = "rigpact-contract"
-version = 1
-name = "character"
-given = []
-stages = [
-    { name = "x", operation = "fed_state", carried = "next" },
-    { name = "z", operation = "state_features", of = "x" },
-    { name = "y", operation = "bone_rates", of = ["x", "z"] },
-    { name = "next", operation = "write_back", of = ["x", "y"] },
-]
-[slices]
-BoneRotations6D = { kind = "rot6d", of_a_bone = 6 }
-[conventions]
-rot6d_columns = { value = "zx", meaning = "which columns" }
-angvel_angle = { value = "half", advice = "turn faster", in_training = "full" }
-"""
+CHARACTER = sample("page_character.toml")
 
 
 def test_a_convention_of_several_stages_is_said_once():
@@ -246,16 +230,7 @@ def test_a_wrong_product_in_both_legs_is_one_cause(command, contract, tmp_path):
     assert command("explain", recording, "--contract", patched).status == 0
 
 
-ANOTHER_WORD_EACH = """
-multiplication = { at = "thigh_world.product", value = "first_second" }
-[conventions.frame]
-value = "parent"
-hints = { world = "calf is already in the world" }
-code = { world = ["calf", "calf"] }
-at."calf_world.product" = { parent = "first_second", world = "second_only", mirrored = "first_second" }
-at."foot.direction" = { mirrored = "inverse" }
-at."foot.vector" = { mirrored = [-41.7, 0, 0] }
-"""
+ANOTHER_WORD_EACH = sample("legs_other_words.toml")
 
 
 @every_case(

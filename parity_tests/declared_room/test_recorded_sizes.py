@@ -12,21 +12,10 @@ from rigpact.reports.checking.check import CheckRequest, check_files
 
 from ..every_case import every_case
 from ..golden_findings import check_golden
+from .samples_of_files import sample
 
 CODE = "RP731"
-CONTRACT = """format = "rigpact-contract"
-version = 1
-name = "arm"
-fps = 50
-given = [{ name = "q", size = 6, unit = "UNIT" }]
-stages = [
-    { name = "normal", operation = "normalise", of = "q", mean = "q_mean", std = "q_std" },
-    { name = "kept", operation = "clip", of = "normal", lowest = -5, highest = 5 },
-]
-[numbers]
-q_mean = { file = "stats.npz", at = "q.mean" }
-q_std = { file = "stats.npz", at = "q.std" }
-"""
+CONTRACT = sample("arm.toml")
 FRAMES = 80
 MEAN, STD = np.array([0.3, -0.9, 1.4, 0.6, -0.2, 0.8]), np.array([0.5, 0.8, 0.7, 0.4, 0.9, 0.3])
 OTHER_MEAN = np.array([40.0, -25.0, 30.0, 55.0, -38.0, 44.0])

@@ -1,6 +1,8 @@
 """The contracts that ship: short, judged, known to no package, right on published files, and searched by their knobs."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +16,7 @@ from rigpact.reports.diagnosing.diagnose import diagnose
 
 from ..conftest import CHECKOUT
 from ..measuring.scores.random_programs.program import Layers, write_network
-from ..models import saved
-from .published_networks import write_onnx
+from ..models import floats, saved
 
 CONTRACTS = CHECKOUT / "fixtures" / "contracts"
 SHIPPED = sorted(path.stem for path in CONTRACTS.glob("*.toml"))
@@ -185,3 +186,41 @@ def _motion_matching(real_data, tmp_path):
         for name, each in contract.system.networks.items()
     }
     return contract, networks, load_file(folder / "golden_60_frames.safetensors")
+
+
+# The networks of Learned Motion Matching as their authors publish them: four vectors (int32 length, float32 values), mean and std
+# of the input and of the output; the number of layers; of each rows, columns, W[in][out], its bias with its length. ReLU between.
+
+
+def _vectors(path: Path) -> list[Any]:
+    """The four statistics, then weights and bias of each layer."""
+    content, place = path.read_bytes(), 0
+
+    def taken(kind: str, count: int) -> Any:
+        nonlocal place
+        place += 4 * count
+        return np.frombuffer(content, kind, count, place - 4 * count).copy()
+
+    def whole() -> int:
+        return int(taken("<i4", 1)[0])
+
+    found = [taken("<f4", whole()) for _ in range(4)]
+    for _ in range(whole()):
+        rows, columns = whole(), whole()
+        found += [taken("<f4", rows * columns).reshape(rows, columns), taken("<f4", whole())]
+    assert place == len(content), "bytes are left over"
+    return found
+
+
+def write_onnx(path: Path, out: Path) -> Path:
+    *statistics, mean_out, std_out = (found := _vectors(path))[:4]
+    weights = dict(zip(("mean_in", "std_in"), statistics, strict=True)) | {"mean_out": mean_out, "std_out": std_out}
+    nodes = "c = Sub(x, mean_in) h0 = Div(c, std_in)"
+    count = len(found) // 2 - 2
+    for place in range(count):
+        weights |= {f"w{place}": found[4 + 2 * place], f"b{place}": found[5 + 2 * place]}
+        nodes += f" g{place} = Gemm(h{place}, w{place}, b{place})"
+        nodes += f" h{place + 1} = {'Relu' if place < count - 1 else 'Identity'}(g{place})"
+    takes, gives = floats("x", len(weights["mean_in"])), floats("y", len(weights["mean_out"]))
+    nodes += f" scaled = Mul(h{count}, std_out) y = Add(scaled, mean_out)"
+    return saved(out, f"({takes}) => ({gives}) {{ {nodes} }}", opset=17, **weights)

@@ -16,6 +16,7 @@ from ..every_case import every_case
 from ..measuring.pages.operations_page import SAMPLES, sample_contract, stage_on_a_page
 from ..shown_output import follow
 from .declared_rule_cases import FOUR, METADATA, SOUND, WIDTH
+from .samples_of_files import sample
 
 
 @pytest.fixture
@@ -136,19 +137,7 @@ def test_the_tutorial_does_what_it_says(command, checkout, tmp_path, monkeypatch
     assert _self_test_of(tmp_path) == "ok"
 
 
-ENGINE = """
-#include <cstdio>
-#include <vector>
-#include "contract.hpp"
-int main() {
-    std::vector<char> bytes(1 << 20);
-    std::FILE* file = std::fopen("contract.toml", "rb");
-    bytes.resize(std::fread(bytes.data(), 1, bytes.size(), file));
-    std::fclose(file);
-    const auto test = rigpact_contract::SelfTestLoop(bytes.data(), bytes.size(), nullptr, 0);
-    std::puts(test.ok() ? "ok" : test.what);
-}
-"""
+ENGINE = sample("engine_of_a_header.txt")
 
 
 def _self_test_of(folder):

@@ -4,28 +4,9 @@ import numpy as np
 import pytest
 
 from ..models import floats, saved
+from .samples_of_files import sample
 
-CONTRACT = """
-format = "rigpact-contract"
-version = 1
-name = "memory"
-fps = 50
-given = [
-    {{ name = "x", size = 1 }},
-    {{ name = "h_in", size = 1, carried = "h_out", start = {start} }},
-]
-stages = [
-    {{ name = "h_out", operation = "network", size = 1 }},
-    {{ name = "y", operation = "network", size = 1 }},
-]
-[numbers]
-half = 0.5
-third = 0.3
-[networks.policy]
-file = "memory.onnx"
-inputs = ["x", "h_in"]
-outputs = ["h_out", "y"]
-"""
+CONTRACT = sample("memory.toml")
 
 
 def _decaying(h, x):
@@ -42,7 +23,7 @@ def _files(folder, operators, start):
     takes, gives = (", ".join(floats(name, 1, 1) for name in names) for names in (("x", "h_in"), ("h_out", "y")))
     graph = f"({takes}) => ({gives}) {{ {operators} y = Add(h_out, h_out) }}"
     saved(folder / "memory.onnx", graph, opset=17, **numbers)
-    (folder / "contract.toml").write_text(CONTRACT.format(start=start), encoding="utf-8")
+    (folder / "contract.toml").write_text(CONTRACT.replace('start = "half"', f"start = {start}"), encoding="utf-8")
 
 
 DECAYING = "kept = Mul(h_in, k) h_out = Add(kept, x)"
@@ -95,17 +76,7 @@ def test_a_memory_that_is_never_handed_on_is_said(tmp_path, command):
     assert "EXPLAINED: supposing that h_in is never carried: every frame has what the first one has" in answer.out
 
 
-FILTER = """
-format = "rigpact-contract"
-version = 1
-name = "filter"
-fps = 50
-given = [{ name = "x", size = 2 }, { name = "was", size = 2, carried = "kept", start = "zeros" }]
-stages = [
-    { name = "kept", operation = "blend", of = ["was", "x"], weights = [0.8, 0.2] },
-    { name = "y", operation = "affine", of = "kept", scale = 0.25 },
-]
-"""
+FILTER = sample("filter.toml")
 
 
 @pytest.mark.parametrize(

@@ -205,7 +205,7 @@ def own_sections(contract: Contract, model: ModelSignature | None) -> Iterator[S
     with np.errstate(all="ignore"):  # numbers beyond float32 are shown as they are; judging them is check's
         yield _statistics_section(contract)
     yield _skeleton_section(contract)
-    yield _hazards(contract, model_widths(contract, model), model)
+    yield _hazards(contract, model)
 
 
 def _statistics_section(contract: Contract) -> Section:
@@ -288,14 +288,11 @@ def _depth(parents: Sequence[int], bone: int) -> int:
     return count
 
 
-def model_widths(contract: Contract, model: ModelSignature | None) -> Widths:
-    """The width of each input: the model's own by position where it has five, else the contract's."""
-    if model is None or len(model.inputs) != len(INPUTS):
-        return character_of(contract).input_widths
-    return {name: entry.width for name, entry in zip(INPUTS, model.inputs, strict=True)}
-
-
-def _hazards(contract: Contract, widths: Widths, model: ModelSignature | None) -> Section:
+def _hazards(contract: Contract, model: ModelSignature | None) -> Section:
+    """By the width of each input: the model's own by position where it has five, else the contract's."""
+    own = model.inputs if model is not None and len(model.inputs) == len(INPUTS) else ()
+    taken: Widths = {name: entry.width for name, entry in zip(INPUTS, own, strict=False)}
+    widths = taken or character_of(contract).input_widths
     vectors = {
         name: width if width is not None else widths[name]
         for name, width in character_of(contract).input_widths.items()

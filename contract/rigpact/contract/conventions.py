@@ -147,13 +147,12 @@ class ChannelOrder(Knob):
 
     def hint(self, value: Any) -> str:
         """Signs in code where the parts stand in this order."""
-        shown = value.replace("_", " ") if isinstance(value, str) else _moved(value)
+        if isinstance(value, str):
+            shown = value.replace("_", " ")
+        else:
+            moved = [f"{slot}←{part}" for slot, part in enumerate(value) if slot != part]
+            shown = ", ".join(moved[:6]) + (", …" if len(moved) > 6 else "")
         return f"C++: the bone table is in another order than meta.bone_names ({shown}); Python: bone_names.index"
-
-
-def _moved(order: Sequence[int]) -> str:
-    moved = [f"{slot}←{part}" for slot, part in enumerate(order) if slot != part]
-    return ", ".join(moved[:6]) + (", …" if len(moved) > 6 else "")
 
 
 def _words(name: str, value: Any) -> list[str]:

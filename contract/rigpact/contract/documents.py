@@ -164,7 +164,9 @@ def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
         else "a bundle, companion, raw clip, teacher batch, teacher prediction, system contract or declaration"
     )
     if not isinstance(file.data, dict):
-        raise UnusableInput(f"{path}#", f"a JSON {_json_type(file.data)} at the top", f"an object: {wanted}")
+        names = {list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
+        found = f"a JSON {names.get(type(file.data), 'value')} at the top"
+        raise UnusableInput(f"{path}#", found, f"an object: {wanted}")
     kind = kind_of(file.data)
     if kind is None:
         keys = "unknown keys" if file.data else "no keys"
@@ -172,8 +174,3 @@ def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:
     if expected and kind is not expected:
         raise UnusableInput(f"{path}#", f"a {kind.words}", f"a {wanted}")
     return Document(kind, file)
-
-
-def _json_type(value: Any) -> str:
-    names = {list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null"}
-    return names.get(type(value), "value")

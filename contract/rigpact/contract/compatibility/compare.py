@@ -232,7 +232,9 @@ def compare_contracts(
     for companion in companions or ():
         if companion.kind is not Kind.COMPANION:
             raise UnusableInput(companion.path, f"a {companion.kind.words}", f"a {Kind.COMPANION.words}")
-    changes = sorted(_differences(old, new, companions), key=_demand)
+    # by how much a change demands, then by class in the order of `Consumer`
+    order = list(Consumer).index
+    changes = sorted(_differences(old, new, companions), key=lambda found: [*map(order, found.classes)])
     first, second = map(_sha256, (old, new))
     if not changes and first != second:
         changes.append(change("formatting-changed", "", None, None, "the same values, written otherwise"))
@@ -253,8 +255,3 @@ def _differences(old: Document, new: Document, companions: tuple[Document, Docum
         place = str(companions[1].path)
         raise UnusableInput("--companion", place, "contract files alone", "this system has no such file")
     return declared_differences(old, new) if new.kind is Kind.DECLARATION else system_differences(old, new)
-
-
-def _demand(found: Change) -> list[int]:
-    order = list(Consumer)
-    return [order.index(consumer) for consumer in found.classes]

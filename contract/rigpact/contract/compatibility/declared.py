@@ -39,6 +39,7 @@ from rigpact.contract.systems.system import NetworkBinding
 _OF_EVERY_STAGE = frozenset(
     {"name", "operation", "of", "fields", "names", "size", "kind", "unit", "space", "low", "high"}
 )
+_OF_FIELDS = frozenset({"fields", "names", "size", "kind"})
 _NOTES = frozenset({"why", "wrong", "left_open"})
 _OF_A_HISTORY = ("layout", "order", "start")
 _OF_THE_FILE = {
@@ -153,7 +154,7 @@ def _vectors(pair: Pair) -> Iterator[Change]:
             yield change("stage-added", pair.new.at(name), None, _size(pair.new, name), said)
     yield from _reordered(pair)
     for name in pair.shared:
-        if any(_says_fields(table) for table in pair.tables(name)):
+        if any("operation" not in table or table.keys() & _OF_FIELDS for table in pair.tables(name)):
             yield from _fields(pair, name)
 
 
@@ -173,10 +174,6 @@ def _computed(view: DeclaredView, name: str) -> str:
 
 def _plain(value: Any) -> Any:
     return value.get("value", value) if isinstance(value, Mapping) else value
-
-
-def _says_fields(table: Mapping[str, Any]) -> bool:
-    return "operation" not in table or bool(table.keys() & {"fields", "names", "size", "kind"})
 
 
 def _arranged() -> frozenset[str]:

@@ -29,7 +29,7 @@ from rigpact.contract.declared.cross_checks import (
 from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.sources import Sources, to_numbers
-from rigpact.contract.declared.values import NamedNumbers, Profile, flat_numbers, known_profiles
+from rigpact.contract.declared.values import NamedNumbers, flat_numbers, known_profiles
 from rigpact.contract.errors import Misdeclared, NotBuilt, Wrong, unknown
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.statistics import FloatArray
@@ -146,10 +146,6 @@ class _Reader:
         assumed = {each.knob for each in self.left_open}
         names = [knob.name for stage in self.stages.values() for knob in stage.every_knob]
         return {name: "left open: assumed" if name in assumed else "the contract" for name in names}
-
-    @property
-    def _profile(self) -> Profile | None:
-        return known_profiles().get(self.root.get("profile", ""))
 
     @property
     def _names(self) -> dict[str, tuple[str, ...]]:
@@ -329,7 +325,7 @@ class _Reader:
             self.root.get("fps"),
             declared,
             network,
-            self._profile,
+            known_profiles().get(self.root.get("profile", "")),
             not_read,
             conventions=self._conventions,
             slices=self.root.get("slices", {}),
@@ -354,14 +350,10 @@ class _Reader:
         earlier = "a vector of [[given]] or an earlier stage"
         if name not in self._positions:
             raise unknown(place, name, self._positions, earlier)
-        if self._positions[name] >= _position(place, self.root):
+        if self._positions[name] >= int(place[1]) + (len(self.root["given"]) if place[0] == "stages" else 0):
             hint = f'to use the value of the frame before: a [[given]] with carried = "{name}"'
             raise Misdeclared(Wrong.OUT_OF_ORDER, place, f"{name}, which is computed later", earlier, hint)
         raise NotBuilt
-
-
-def _position(place: tuple[Token, ...], root: Mapping[str, Any]) -> int:
-    return int(place[1]) + (len(root.get("given", [])) if place[0] == "stages" else 0)
 
 
 def _bound(value: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

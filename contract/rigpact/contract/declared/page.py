@@ -235,20 +235,16 @@ def _expected(entry: Mapping[str, Any]) -> str:
     return str(entry.get("expected", _kind(entry["value"])))
 
 
-def _are_units(rows: FloatArray, _why: str) -> bool:
-    return np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
-
-
-def _are_opposed(rows: FloatArray, _why: str) -> bool:
-    return bool((np.triu(rows @ rows.T, 1) <= 0.0).all())
-
-
 _MUST: Mapping[str, tuple[Callable[[FloatArray, Any], bool], Callable[[Mapping[str, Any]], str]]] = {
     "positive": (lambda found, _why: bool((found > 0.0).all()), lambda _entry: "above zero"),
     "between": (lambda found, ends: bool(((found > ends[0]) & (found < ends[1])).all()), _expected),
-    "unit_rows": (_are_units, lambda _entry: "unit vectors"),
-    "opposed": (_are_opposed, lambda _entry: "rows that point to opposite sides"),
-}
+    "unit_rows": (
+        lambda rows, _why: np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6), lambda _entry: "unit vectors",
+    ),
+    "opposed": (
+        lambda rows, _why: bool((np.triu(rows @ rows.T, 1) <= 0.0).all()), lambda _entry: "rows that point to opposite sides",
+    ),
+}  # fmt: skip
 """What a page may ask of a constant's numbers -> whether it holds (numbers, what the page says), and what is expected."""
 _UNUSABLE = "nothing can be computed without it"
 

@@ -97,7 +97,8 @@ class Contract:
         """The contract with some knobs changed; UnusableInput for a knob or a value that the system does not have."""
         if not changes:
             return self
-        whole = None if self.whole is None else self.whole.with_conventions(_of_all_bones(changes))
+        of_all = {name: value for name, value in changes.items() if name != "bone_order"}
+        whole = None if self.whole is None else self.whole.with_conventions(of_all)
         changed = replace(self, conventions=self.conventions.replaced(changes), whole=whole)
         vars(changed).update({"numbers": self.numbers})  # the same constants, read once
         return changed
@@ -105,10 +106,6 @@ class Contract:
     def with_numbers(self, numbers: Any) -> Self:
         """The contract with other numbers to compute with; its files' hashes and meaning stay."""
         return replace(self, read_numbers=numbers)
-
-
-def _of_all_bones(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in changes.items() if name != "bone_order"}
 
 
 Part = TypeVar("Part")

@@ -33,19 +33,10 @@ class Section:
     rows: tuple[Row, ...] = ()
 
 
-def declared_conventions(root: Mapping[str, Any]) -> Mapping[str, str]:
-    """The knobs that a system's contract file declares, each with its place in the file."""
-    return {knob: f"conventions.{knob}" for knob in root.get("conventions", {})}
-
-
 def constants_section(contract: Any, _model: Any) -> Iterator[Section]:
     """Yield the table of the constants that a system's contract file declares."""
     rows = tuple((name, *_glance(value)) for name, value in contract.constants.items())
     yield Section("Constants", () if rows else ("The file declares none.",), ("name", "holds", "value"), rows)
-
-
-def _no_facts(_contract: Any, _root: Mapping[str, Any]) -> Sequence[Row]:
-    return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +47,10 @@ class Description:
     file declares, with its place. sections: contract, model or None -> tables of the system's own numbers.
     """
 
-    facts: Callable[[Any, Mapping[str, Any]], Sequence[Row]] = _no_facts
-    declared: Callable[[Mapping[str, Any]], Mapping[str, str]] = declared_conventions
+    facts: Callable[[Any, Mapping[str, Any]], Sequence[Row]] = field(default=lambda _contract, _root: ())
+    declared: Callable[[Mapping[str, Any]], Mapping[str, str]] = field(
+        default=lambda root: {knob: f"conventions.{knob}" for knob in root.get("conventions", {})}
+    )
     sections: Callable[[Any, Any], Iterator[Section]] = constants_section
 
 
