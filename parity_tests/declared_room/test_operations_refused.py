@@ -5,99 +5,36 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
+
+import yaml
 
 from rigpact.contract.declared.vocabulary import RIGPACT, known_operations, origin_of
 
 from ..every_case import every_case
 from ..measuring.pages.operations_page import sample_text
 from .one_operation import offered
+from .samples_of_files import sample
 from .test_operations_joints import CHAIN, JOINTS, SIX
 
 HEAD = 'format = "rigpact-contract"\nversion = 1\nname = "one"\n'
-Q, W, P = '{ name = "q", kind = "quaternion_wxyz" }', '{ name = "w", size = 3 }', '{ name = "p", size = 4 }'
-LEGS = '[names]\nlegs = ["hip_l", "hip_r"]\nother = ["hip_r", "hip_l"]\n'
-KP = '[numbers]\nkp = { names = ["hip_l", "knee"], value = [1, 2] }\n'
-J = '{ name = "j", names = "legs" }'
-BODY = (
-    '{ name = "body", fields = [{ name = "hip_pos", kind = "position", unit = "cm" }, '
-    '{ name = "hip_turn", kind = "quaternion_xyzw" }, { name = "leg_pos", kind = "position", unit = "cm" }] }'
-)
-ROTATE = 'operation = "rotate", of = ["q", "v"], direction = "forward"'
-RELATIVE = 'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"'
-NO_FRAMES = "a rate where no frames a second are said"
-REFUSED: dict[str, tuple[str, str, str, str, str]] = {
-    # name: (given, the stage's keys, more, place, what the answer says)
-    NO_FRAMES: (W, 'operation = "difference", of = "w", rate = "per_second"', "", "/rate", "fps at the top of the file"),
-    "vectors of four numbers": (f"{Q}, {P}", 'operation = "rotate", of = ["q", "p"]', "", "/of", "vectors, 3 each"),
-    "a vector of two": (Q, 'operation = "rotate", of = "q", vector = [0, 1]', "", "/vector", "2 numbers"),
-    "a factor of nothing": (W, 'operation = "affine", of = "w"', "", "/scale", "scale, and offset or subtract"),
-    "both constants": (W, 'operation = "affine", of = "w", scale = 2, offset = 1, subtract = 1', "", "/scale", "or subtract"),
-    "a mixture of widths": (f"{W}, {P}", 'operation = "blend", of = ["w", "p"], weights = [1, 1]', "", "/of", "one width"),
-    "lengths of halves": (P, 'operation = "norm", of = "p"', "", "/of", "vectors of 3"),
-    "a function that is not said": (W, 'operation = "squash", of = "w"', "", "/function", "one of"),
-    "a function that nobody knows": (W, 'operation = "squash", of = "w", function = "tan"', "", "/function", "one of"),
-    "a state and a rate of two widths": (f"{W}, {P}", 'operation = "integrate", of = ["p", "w"]', "", "/of", ""),
-    "a turn of two quaternions": (
-        f'{{ name = "q", kind = "quaternion_wxyz" }}, {P}', 'operation = "integrate_rotation", of = ["q", "p"]', "",
-        "/of", "as many angular velocities",
-    ),
-    "half a frame": (W, 'operation = "shift", of = "w", frames = 0.5', "", "/frames", "a whole number of frames"),
-    "a frame of another age": (W, f'operation = "shift", of = "w", frames = {9**20}', "", "/frames", "at most 65536"),
-    "a frame in words": (W, 'operation = "shift", of = "w", frames = true', "", "/frames", "a whole number of frames"),
-    "no rotation": (W, 'operation = "convert", of = "w", to = "quaternion_wxyz"', "", "/of", "one kind of"),
-    "points of four numbers": (f"{P}, {W}, {Q}", 'operation = "relative", of = ["p", "w", "q"]', "", "/of", "points, 3 each"),
-    "a number for a quaternion's field": (Q, 'operation = "constant", of = "q", value = 1', "", "/of", "fields of one number"),
-    "no number for a name": (
-        J, 'operation = "constant", of = "j", value = "kp"', f"{LEGS}{KP}", "/value", "no number for hip_r",
-    ),
-    "readings that are not a table": (
-        J, 'operation = "select", of = "j", take = "legs", wrong = ["hip_l"]', LEGS, "/wrong", "lists of names",
-    ),
-    "a reading that is shorter": (
-        J, 'operation = "select", of = "j", take = "legs", wrong = { short = ["hip_l"] }', LEGS, "/wrong", "2 names, as take has",
-    ),
-    "parts of other lengths, interleaved": (
-        f'{J}, {{ name = "one", names = ["a"] }}', 'operation = "concatenate", of = ["j", "one"], layout = "interleaved"', LEGS,
-        "/of", "as many fields of each vector",
-    ),
-    "no field of that name": (
-        f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["hip"]', "", "/taken/0", "a field of body",
-    ),
-    "fields and numbers that do not fit": (
-        f"{BODY}, {P}", 'operation = "replaced", of = ["body", "p"], taken = ["leg_pos"]', "", "/of", "3, as the fields",
-    ),
-    "a place beyond the end": (W, 'operation = "gather", of = "w", places = [0, 3]', "", "/places", "places of 3 numbers"),
-    "a view of other numbers": (
-        W, 'operation = "gather", of = "w", places = { shape = [2, 2], order = [1, 0] }', "", "/places", "a list, or { shape",
-    ),
-    "a list in words": (W, 'operation = "gather", of = "w", places = "all"', "", "/places", "places of 3 numbers"),
-    "either of two widths": (f"{W}, {P}", 'operation = "either", of = ["w", "p"]', "", "/of", "4 numbers of p"),
-    "a matrix of another size": (
-        P, 'operation = "linear_map", of = "p", matrix = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]', "", "/matrix", "a part of the stage",
-    ),
-    "two rows of three": (W, 'operation = "linear_map", of = "w", matrix = [[1, 0, 0], [0, 1, 0]]', "", "/matrix", "n rows"),
-    "one number for a matrix": (W, 'operation = "linear_map", of = "w", matrix = 2', "", "/matrix", "n rows of n numbers"),
-    "a sign of two": (J, 'operation = "calibrate", of = "j", signs = [2, 1]', LEGS, "/signs", "1 or -1 of each field"),
-    "a stranger reversed": (J, 'operation = "calibrate", of = "j", reversed = ["hip_lol"]', LEGS, "/reversed/0", ""),
-    "a parent behind its child": (SIX, CHAIN.replace("[-1, 0, 1, 1, 3]", "[-1, 0, 1, 4, 3]"), "", "/parents", "one before it"),
-    "a root that is rotations": (SIX, CHAIN.replace('["r", "root"]', '["r", "r"]'), "", "/of", "3: where the root is"),
-    "joints without a rotation": (JOINTS, CHAIN.replace('["r", "root"]', '"q"'), "", "/of", "one kind of"),
-    **{
-        f"joints of the parents {parents}": (SIX, CHAIN.replace("[-1, 0, 1, 1, 3]", parents), "", "/parents", "")
-        for parents in ("[0, 0, 1, 1, 3]", "[-1, 0, 1, -1, 3]", "[-1, 0, 0.5, 1, 3]", "[-1, 0, -1e30, 1, 3]")
-    },
-    **{
-        f"counts of {given} that do not meet": (given, stage, "", "/of", "one")
-        for given, stage in (
-            ('{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 9 }', ROTATE),
-            ('{ name = "q", kind = "quaternion_wxyz", size = 8 }, { name = "v", size = 3 }', ROTATE),
-            ('{ name = "a", kind = "quaternion_wxyz", size = 8 }, { name = "b", kind = "quaternion_wxyz", size = 24 }',
-             'operation = "compose", of = ["a", "b"], product = "first_second"'),
-            (f'{{ name = "p", size = 3 }}, {{ name = "o", size = 6 }}, {Q}', RELATIVE),
-            ('{ name = "p", size = 6 }, { name = "o", size = 3 }, { name = "q", kind = "quaternion_wxyz", size = 12 }', RELATIVE),
-        )
-    },
+W = '{ name = "w", size = 3 }'
+WORDS = {
+    "Q": '{ name = "q", kind = "quaternion_wxyz" }', "W": W, "P": '{ name = "p", size = 4 }',
+    "J": '{ name = "j", names = "legs" }',
+    "LEGS": '[names]\nlegs = ["hip_l", "hip_r"]\nother = ["hip_r", "hip_l"]\n',
+    "KP": '[numbers]\nkp = { names = ["hip_l", "knee"], value = [1, 2] }\n',
+    "BODY": '{ name = "body", fields = [{ name = "hip_pos", kind = "position", unit = "cm" }, '
+    '{ name = "hip_turn", kind = "quaternion_xyzw" }, { name = "leg_pos", kind = "position", unit = "cm" }] }',
+    "ROTATE": 'operation = "rotate", of = ["q", "v"], direction = "forward"', "SIX": SIX, "JOINTS": JOINTS,
+    "RELATIVE": 'operation = "relative", of = ["p", "o", "q"], direction = "into_frame"',
+    "OFFSETS": CHAIN[CHAIN.index("offsets = ") :],
 }  # fmt: skip
+NO_FRAMES = "a rate where no frames a second are said"
+REFUSED: dict[str, list[str]] = {
+    name: [Template(each).substitute(WORDS) for each in row]
+    for name, row in yaml.safe_load(sample("refused_operations.yaml")).items()
+}
 
 
 @every_case("case", REFUSED)

@@ -8,10 +8,13 @@ and a path in them, or a link that is committed, must not show a file of the mac
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from io import BufferedReader
 from os.path import normpath
 from pathlib import Path
@@ -20,17 +23,28 @@ from typing import Any, TypeVar
 from rigpact.contract.errors import UnusableInput, near
 
 
-# Formats that rigpact does not read, each with what to do instead. `opened` asks here before it hands out a byte
 @dataclass(frozen=True)
 class UnreadFormat:
-    """A format. ending: of its names; mark: of the first and last bytes of its files; folder: what its folders hold."""
+    """A format that rigpact does not read, and what to do instead: a table of unread.toml."""
 
     what: str
     instead: str
-    ending: str
-    mark: bytes
     hint: str
+    ending: str = "(?!)"
+    member: str = "(?!)"
+    mark: str = "(?!)"
     folder: tuple[str, ...] = ()
+
+    @property
+    def marks(self) -> bytes:
+        """An archive with such a member, in its head or in the list at the end, or a file that is marked so."""
+        return rf"PK(?:\x03\x04.{{26}}|\x01\x02.{{42}})[^\0]{{0,200}}?{self.member}|{self.mark}".encode()
+
+
+@cache
+def _unread() -> Sequence[UnreadFormat]:
+    root = tomllib.loads(files(__package__).joinpath("unread.toml").read_text(encoding="utf-8"))
+    return [UnreadFormat(**table) for table in root["format"]]
 
 
 def refuse_unread(path: Path, stream: BufferedReader) -> None:
@@ -43,49 +57,19 @@ def refuse_unread(path: Path, stream: BufferedReader) -> None:
         stream.seek(0)
     except OSError as error:
         raise UnusableInput(path, f"a file that cannot be read ({error})", "a readable file") from None
-    for each in _UNREAD:
-        if re.search(each.ending, path.name.lower()) or re.search(each.mark, start, re.DOTALL):
+    for each in _unread():
+        if re.search(each.ending, path.name.lower()) or re.search(each.marks, start, re.DOTALL):
             raise UnusableInput(path, each.what, each.instead, each.hint)
 
 
 def refuse_unread_folder(path: Path) -> None:
     """UnusableInput for a folder that is a store of a format that is not read."""
-    for each in _UNREAD:
+    for each in _unread():
         if re.search(each.ending, path.name.lower()) or any((path / name).is_file() for name in each.folder):
             raise UnusableInput(path, each.what, each.instead, each.hint)
 
 
 _START, _END = 512, 1 << 16
-
-
-def _member(name: bytes) -> bytes:
-    return rb"PK(?:\x03\x04.{26}|\x01\x02.{42})[^\0]{0,200}?" + name
-
-
-_TORCH, _NONE = "a model in ONNX", "(?!)"
-_UNREAD = (
-    UnreadFormat("a TorchScript", _TORCH, r"\.torchscript$", _member(rb"/constants\.pkl"),
-           "torch.onnx.export(torch.jit.load('FILE'), (torch.zeros(1, WIDTH),), 'model.onnx', input_names=['obs'], "
-           "dynamic_axes={'obs': [0]}, dynamo=False)"),
-    UnreadFormat("a pickle, as torch writes weights and modules", _TORCH, r"\.(pt|pth|pth\.tar|ckpt|pkl|pickle)$",
-           _member(rb"/data\.pkl") + rb"|\A\x80[\x02-\x05](?!.{6}\{)",
-           "in the program that defines the network: model.load_state_dict(torch.load('FILE')); "
-           "torch.onnx.export(model.eval(), (torch.zeros(2, WIDTH),), 'model.onnx', dynamic_shapes=({0: 'batch'},))"),
-    UnreadFormat("a pickled object in a .npy", "plain arrays", _NONE, rb"\A\x93NUMPY[^\n]*'\|O'",
-           "where you trust it: numpy.savez('plain.npz', **numpy.load('FILE', allow_pickle=True).item())"),
-    UnreadFormat("numbers without names or a graph", "a model in ONNX, or named arrays", r"(?<!\.trace)\.bin$", _NONE.encode(),
-           "onnx.helper writes a model of weights, numpy.savez a file of arrays: docs/importing.md, Weights without a graph"),
-    UnreadFormat("a glTF animation", "BVH, or columns in a .npz", r"\.(gltf|glb)$", rb"\AglTF[\1\2]\0\0\0",
-           "export it as BVH (Blender does), or numpy.savez one array rotation.JOINT (T, 4) x, y, z, w of each joint"),
-    UnreadFormat("a bag in SQLite (rosbag2)", "MCAP", r"\.db3$", rb"\ASQLite format 3\0",
-           "ros2 bag convert -i FILE.db3 -o to_mcap.yaml, with output_bags: [{uri: as_mcap, storage_id: mcap, all: true}] in it"),
-    UnreadFormat("a Zarr store", "its arrays in a .npz", r"\.zarr(\.zip)?$", _member(rb"(?:\.zgroup|\.zarray|zarr\.json)"),
-           "root = zarr.open_group('FOLDER', mode='r'); "
-           "numpy.savez('run.npz', **{name: each[:] for name, each in root['data'].arrays()})",
-           (".zgroup", ".zarray", "zarr.json")),
-)  # fmt: skip
-
-
 MAX_FILE_BYTES = 2 << 30
 """Larger inputs are refused before anything is allocated; a 100 000-frame trace in safetensors stays below."""
 
