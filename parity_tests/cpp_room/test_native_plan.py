@@ -32,7 +32,7 @@ from ..declared_room import test_operations_timing as timing
 from ..declared_room import test_operations_turning as turning
 from ..declared_room.one_operation import judge_value, readings_of
 from ..every_case import every_case
-from ..measuring.pages.operations_page import SAMPLES, sample_contract
+from ..measuring.pages.generated_docs import SAMPLES, sample_contract
 from .conftest import ran
 from .generated_loop import by_function
 from .libraries import LANES, library_of, library_of_lanes, spoilt_library

@@ -12,7 +12,7 @@ import yaml
 from rigpact.contract.declared.vocabulary import RIGPACT, known_operations, origin_of
 
 from ..every_case import every_case
-from ..measuring.pages.operations_page import sample_text
+from ..measuring.pages.generated_docs import sample_text
 from .one_operation import offered
 from .samples_of_files import sample
 from .test_operations_joints import CHAIN, JOINTS, SIX

@@ -13,10 +13,10 @@ import pytest
 from rigpact.contract.declared.declaration import read_declaration
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.systems.contract import Contract
+from rigpact.fixtures.clip_format import random_rows
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reports.diagnosing.probe import random_rows
 
-from ..measuring.pages.operations_page import SAMPLES, sample_contract
+from ..measuring.pages.generated_docs import SAMPLES, sample_contract
 
 FRAMES = 5
 NO_MODEL = {"network"}

@@ -13,7 +13,7 @@ from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.reference_runtime.native.library import headers_folder
 
 from ..every_case import every_case
-from ..measuring.pages.operations_page import SAMPLES, sample_contract, stage_on_a_page
+from ..measuring.pages.generated_docs import SAMPLES, sample_contract, stage_on_a_page
 from ..shown_output import follow
 from .declared_rule_cases import FOUR, METADATA, SOUND, WIDTH
 from .samples_of_files import sample

@@ -12,8 +12,7 @@ import pytest
 
 from .. import tests_of_modules
 from ..every_case import every_case
-from ..measuring.scores.source_mutants import mutants_of, mutated
-from ..measuring.scores.source_mutation import passes
+from ..measuring.scores.source_mutation import mutants_of, mutated, passes
 from ..sources import parsed
 from ..tests_of_modules import ROOT, chosen_tests, module_name
 

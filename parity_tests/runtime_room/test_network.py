@@ -91,6 +91,8 @@ def test_output_of_another_width_is_refused_when_it_runs(contract, tmp_path):
     """The engine only warns; after a missing number, every bone gets another bone's values."""
     network = OnnxNetwork(model(tmp_path, five(), output_width=12), contract)
     assert "1 × 18" in " ".join(refused(open_run(contract, network, tiny.clip(tmp_path)).step))
+    given = [np.zeros((1, width), np.float32) for width in WIDTHS.values()]
+    assert "1 × 18" in " ".join(refused(network.run, given, 0))  # as `explain` asks it
 
 
 def test_replay_answers_frame_by_frame(tmp_path):

@@ -26,8 +26,8 @@ from rigpact.contract.rules.files import json_text, structure
 from rigpact.contract.rules.hosted import system_data, system_loading, systems
 from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, json_to_fields
+from rigpact.fixtures.clip_format import random_rows as probe_rows
 from rigpact.reference_runtime.recordings.trace import TraceHeader
-from rigpact.reports.diagnosing.probe import random_rows as probe_rows
 from rigpact.training.neurarig import random_rows
 
 from ..every_case import every_case

@@ -9,7 +9,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 
-from ..measuring.fuzz.execution import fuzzed
+from ..measuring.fuzz.__main__ import fuzzed
 from ..measuring.fuzz.readers import Reader, all_readers
 from .tried import passes, refused
 
@@ -19,7 +19,7 @@ NAMES = (
     "explained log", "ONNX model", "model compared", "archive", "configuration", "conventions", "known findings", "numbers",
     "declared contract", "importers", "configurations", "folders", "other formats", "segments", "datagrams",
 )  # fmt: skip
-EXECUTIONS, SEED = 30, 20
+EXECUTIONS, SEED = 12, 20
 """Together ten seconds; another seed than that of the page."""
 
 

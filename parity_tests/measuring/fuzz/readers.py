@@ -1,68 +1,67 @@
-"""Every reader of rigpact, with the sound files from which it is fuzzed. To add one: a row in `all_readers`.
+"""Every kind of file that rigpact reads, with the commands that are asked about it and the sound files from which it is fuzzed.
 
-Sound files that are only text stand in the folder `files`.
+To add one: a row in `all_readers`. Sound files that are only text stand in the folder `files`.
 """
 
+import io
 import json
+import os
 import shutil
 import struct
 import tomllib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import safetensors.numpy
 import yaml
 
 from rigpact.contract.bundle import load_contract
-from rigpact.contract.conventions import conventions_table
-from rigpact.contract.documents import Kind, read_document
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.settings.exceptions import write_baseline
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.run import run_frames
-from rigpact.reference_runtime.recordings.opened import open_file, read_trace, write_recording, write_trace
-from rigpact.reference_runtime.recordings.recording import read_recording
-from rigpact.reference_runtime.recordings.trace_bytes import segments
+from rigpact.reference_runtime.recordings.opened import open_file, write_recording
 from rigpact.reference_runtime.systems.neurarig import PACKET, Refusal, decode
-from rigpact.reports.checking.bare_model import facts_of
-from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.describing.description import describe_contract
+from rigpact.reports.command_line import run_command_line
 from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
-from rigpact.reports.diagnosing.two_files import TwoFilesRequest
-from rigpact.reports.importing.formats import import_contract
-from rigpact.reports.importing.values import ImportRequest
-from rigpact.reports.running import write_arrays
-from rigpact.reports.two_models import compare_models
 
 from ...contract_room import small_character
 from ...declared_room import foreign_files
 from ...readers_room import policies, samples, stores
 from ...trust_room import infinity_models
-from ..pages.operations_page import SAMPLES, sample_text
+from ..pages.generated_docs import SAMPLES, sample_text
 from .mutations import revalued
 from .seeds import Seed, archived, framed, packed, rewired, tensors, zipped
-from .uses import SoundGate, compared, drafted, explained, log_explained, ran, run, used_contract, used_recording
 
 FILES = Path(__file__).with_name("files")
 SYSTEMS = ("blender_ik/blender_ik.json", "imu_pose/imu_pose.json", "neurarig/neurarig.json", "neurarig/neurarig_plugin.toml",
            "rig_inversion/rig_inversion_approximation.toml")  # fmt: skip
 TABLES = {"deploy.yaml": foreign_files.DEPLOY, "io.yaml": foreign_files.DESCRIPTOR}
 CONFIGURATIONS = {
-    "walker.py": foreign_files.CLASSES,
-    "config.yaml": foreign_files.ROBOT_POLICY,
-    "env.yaml": foreign_files.ENV,
-}
+    "walker.py": foreign_files.CLASSES, "config.yaml": foreign_files.ROBOT_POLICY, "env.yaml": foreign_files.ENV,
+}  # fmt: skip
 COLUMNS = {
     "mcap": ("obs", 2, "obs"), "json": ("state.imu.gyro", 3, "state.imu.gyro"), "plain": ("obs", 2, "obs"),
     "hdf5": ("observations.qpos", 3, "action"), "parquet": ("observation.state", 3, "observation.state"),
     "bvh": ("rotation.Hips", 3, "position.Hips"),
 }  # fmt: skip
+BUNDLE = "--contract sound_bundle.json"
+RUN = f"{BUNDLE} --onnx sound.onnx --frames 3 --out made.trace.jsonl"
+RUNS = (f"run FILE {RUN}", f"run FILE {RUN} --mode free")
+PROBED = (
+    "run --probe made_probe.trace.jsonl --contract",
+    "run made_probe.trace.jsonl --frames 3 --out made.trace.jsonl --contract",
+)
+DRAFTED = ("init --force --out made.toml --from FILE", "check made.toml")
+REPORTS = "json junit sarif github markdown html"
 
 
 @dataclass(frozen=True)
@@ -73,6 +72,35 @@ class Reader:
     read: Callable[[Path], object]
     seeds: Sequence[Seed]
     pace: int = 120
+
+
+def said_by(words: Sequence[str]) -> str:
+    """What a command says on stderr; a defect of rigpact is raised."""
+    err = io.StringIO()
+    with patch.dict(os.environ, RIGPACT_DEBUG="1"), redirect_stdout(io.StringIO()), redirect_stderr(err):
+        run_command_line(words)
+    if "more memory than there is" in err.getvalue():
+        raise MemoryError
+    return err.getvalue()
+
+
+def asked(*lines: str) -> Callable[[Path], None]:
+    """Command lines, FILE and SUFFIX in place of the file's name and ending; UnusableInput where one of them refuses.
+
+    What stands behind a `?` may be refused: a sound file need not have an answer to it.
+    """
+
+    def read(path: Path) -> None:
+        refused = ""
+        with chdir(path.parent):
+            for line in lines:
+                words = line.removeprefix("? ").replace("FILE", path.name).replace("SUFFIX", path.suffix).split()
+                said = said_by(words)
+                refused = refused or ("" if line.startswith("? ") or "rigpact: error:" not in said else said)
+        if refused:
+            raise UnusableInput(path, refused, "a sound file")
+
+    return read
 
 
 class _Character:
@@ -87,18 +115,20 @@ class _Character:
             "prediction": small_character.prediction_document(batch),
         }  # fmt: skip
         self.folder = folder
-        for name, document in self.documents.items():
+        for name, document in {**self.documents, "other": {**bundle, "fps": 0}}.items():
             (folder / f"sound_{name}.json").write_text(json.dumps(document), encoding="utf-8")
-        self.bundle, self.sound_clip, self.onnx = (
-            folder / f"sound{each}" for each in ("_bundle.json", "_clip.json", ".onnx")
-        )
-        self.contract = load_contract(self.bundle)
-        self.model = infinity_models.write_model(self.onnx, self.contract, [], "x").read_bytes()
-        opened = open_run(self.contract, OnnxNetwork(self.onnx, self.contract), read_clip(self.sound_clip), "teacher")
-        self.trace = run_frames(opened, range(5), "c", "teacher")
-        self.engine_trace = replace(self.trace, header=replace(self.trace.header, producer="game"))
-        write_trace(self.engine_trace, folder / "sound.trace.jsonl")
-        self.recording = read_recording(folder / "sound.trace.jsonl", self.contract)
+        contract = load_contract(folder / "sound_bundle.json")
+        self.model = infinity_models.write_model(folder / "sound.onnx", contract, [], "x").read_bytes()
+        clip = read_clip(folder / "sound_clip.json")
+        opened = open_run(contract, OnnxNetwork(folder / "sound.onnx", contract), clip, "teacher")
+        trace = run_frames(opened, range(5), "c", "teacher")
+        self.trace = replace(trace, header=replace(trace.header, producer="game"))
+        wrong = {**trace.stages, "y_out": trace.stages["y_out"] * np.float32(1.5)}
+        write_recording(self.trace, folder / "sound.trace.jsonl")
+        write_recording(replace(self.trace, stages=wrong), folder / "engine.trace.jsonl")
+        settings = (FILES / "rigpact.toml").read_text(encoding="utf-8")
+        for name, more in (("gate", ""), ("known", 'baseline = "known.json"\n')):
+            (folder / f"{name}.toml").write_text(more + settings, encoding="utf-8")
 
     def seed(self, kind: str) -> Seed:
         """One of the character's documents."""
@@ -107,66 +137,43 @@ class _Character:
     def written(self, ending: str) -> bytes:
         """The recording of an engine as a file of some format."""
         path = self.folder / f"sound_engine.{ending}"
-        write_recording(self.engine_trace, path)
+        write_recording(self.trace, path)
         return path.read_bytes()
 
-    def read_bundle(self, path: Path) -> None:
-        document = read_document(path)
-        check_files(CheckRequest([document]))
-        contract = load_contract(path)
-        describe_contract(contract, document.data)
-        run(contract, self.onnx, self.sound_clip)
-
-    def read_companion(self, path: Path) -> None:
-        check_files(CheckRequest([read_document(self.bundle), read_document(path)]))
-        load_contract(self.bundle, path)
-
-    def read_clip(self, path: Path) -> None:
-        check_files(CheckRequest([read_document(self.bundle), read_document(path)]))
-        run(self.contract, self.onnx, path)
-
-    def read_model(self, path: Path) -> None:
-        """A model is read, judged, and run on three frames; and described as one of which nothing is known."""
-        facts_of(path)
-        check_files(CheckRequest([read_document(self.bundle)], model=path))
-        run(self.contract, path, self.sound_clip)
-
-    def compare_model(self, path: Path) -> None:
-        """A model is evaluated operation by operation, with its rounding, and compared with a sound one value by value."""
-        rows = [np.asarray(self.trace.stages[name]) for name in self.contract.system.inputs]
-        with suppress(UnusableInput):
-            compare_models(TwoFilesRequest(self.onnx, path, millions=1.0))
-        answer = OnnxNetwork(path, self.contract).bounded(rows, [np.zeros_like(each) for each in rows])
-        assert len(answer.bound) == len(answer.exact)
-
-    def read_conventions(self, path: Path) -> None:
-        run(self.contract.with_conventions(conventions_table(path)), self.onnx, self.sound_clip)
-
-    def known_findings(self) -> bytes:
-        changed = self.folder / "other.json"
-        changed.write_text(json.dumps({**self.documents["bundle"], "fps": 0}), encoding="utf-8")
-        report = check_files(CheckRequest([read_document(changed)]))
-        write_baseline(self.folder / "known_sound.json", report.findings, "a", "b", "2027-01-01")
-        return (self.folder / "known_sound.json").read_bytes()
+    def made(self, name: str, *words: str) -> bytes:
+        """A file that a command makes."""
+        with chdir(self.folder):
+            said_by([*words, name])
+        return (self.folder / name).read_bytes()
 
 
 def all_readers(folder: Path) -> list[Reader]:
     """Every reader; its files lie in the folder."""
-    own = _Character(folder)
-    gate = SoundGate.of(folder, own.trace)
+    own, soon = _Character(folder), str(date.today() + timedelta(30))
+    archive = own.made("sound.rigpact.zip", *["gate", "--config", "gate.toml", "--archive"])
+    known = own.made(
+        "known_sound.json", *f"check sound_other.json --owner a --reason b --expires {soon} --write-baseline".split(" ")
+    )
     text = own.written("trace.jsonl")
     jsonl, csv = Seed("a.trace.jsonl", text), Seed("a.csv", own.written("csv"))
     lines = Seed("lines.jsonl", b"\n".join(text.split(b"\n")[1:]))
     log = _text("engine.log")
     model = [Seed("model.onnx", own.model, own=rewired)]
     doubled = [Seed(f"segments.trace.{each}", 2 * own.written(f"trace.{each}")) for each in ("jsonl", "bin")]
-    compare = partial(compared, sound=own.recording, contract=own.contract)
+    clip = asked("check sound_bundle.json FILE", *RUNS)
+    compare = asked(f"diff sound.trace.jsonl FILE {BUNDLE}")
+    explain = asked(f"explain FILE {BUNDLE} --mode teacher --budget 1")
+    kept = "gate --from sound.rigpact.zip --config"
+    reports = " ".join(f"--report {each}=made.{each}" for each in REPORTS.split())
+    rounding = f"? explain sound.trace.jsonl {BUNDLE} --clip sound_clip.json --onnx FILE --budget 1"
     return [
-        Reader("bundle", own.read_bundle, [own.seed("bundle")], 20),
-        Reader("companion", own.read_companion, [own.seed("companion")], 20),
-        Reader("clip", own.read_clip, [own.seed("clip")], 20),
-        Reader("teacher batch", own.read_clip, [own.seed("batch")], 20),
-        Reader("prediction", own.read_clip, [own.seed("prediction")], 20),
+        Reader("bundle", asked("check FILE", "show FILE", *(f"run sound_clip.json {each[9:].replace('sound_bundle.json', 'FILE')}"
+                                                           for each in RUNS)), [own.seed("bundle")], 20),
+        Reader("companion", asked("check sound_bundle.json FILE", "show sound_bundle.json --companion FILE"),
+               [own.seed("companion")], 20),
+        Reader("clip", clip, [own.seed("clip")], 20),
+        Reader("teacher batch", clip, [own.seed("batch")], 20),
+        Reader("prediction", clip, [own.seed("prediction")], 20),
         Reader("trace .jsonl", compare, [jsonl]),
         Reader("trace .jsonl.gz", compare, [packed("a.trace.jsonl.gz", text)], 60),
         Reader("trace .jsonl.zst", compare, [packed("a.trace.jsonl.zst", text)]),
@@ -175,40 +182,35 @@ def all_readers(folder: Path) -> list[Reader]:
         Reader("table .csv", compare, [csv], 60),
         Reader("table .npz", compare, [zipped("a.npz", own.written("npz"))], 60),
         Reader("table .json", compare, [Seed("a.json", own.written("json")), lines], 60),
-        Reader("evidence", partial(explained, contract=own.contract), [jsonl, lines, csv], 20),
+        Reader("evidence", explain, [jsonl, lines, csv], 20),
         Reader("pasted log", _read_log, [log, Seed("utf16.log", log.content.decode().encode("utf-16"))]),
-        Reader("explained log", partial(log_explained, contract=own.contract), [log], 1),
-        Reader("ONNX model", own.read_model, model, 20),
-        Reader("model compared", own.compare_model, model),
-        Reader("archive", gate.judge, [archived("a.rigpact.zip", gate.archive)], 60),
-        Reader("configuration", gate.configured, [_text("rigpact.toml", own=revalued)]),
-        Reader("conventions", own.read_conventions, [_text("set.toml", own=revalued)]),
-        Reader("known findings", gate.known, [Seed("known.json", own.known_findings())]),
-        Reader("numbers", partial(_read_numbers, folder), _numbers(folder), 20),
-        Reader("declared contract", _read_declared, _declared(folder), 20),
-        Reader("importers", partial(_read_foreign, folder), _foreign(folder), 60),
-        Reader("configurations", partial(_read_configuration, folder), _configurations(folder), 60),
+        Reader("explained log", explain, [log], 1),
+        Reader("ONNX model", asked("check FILE", "check sound_bundle.json FILE", f"run sound_clip.json {BUNDLE} --onnx FILE "
+                                   "--frames 3 --out made.trace.jsonl"), model, 20),
+        Reader("model compared", asked("? diff sound.onnx FILE", rounding), model),
+        Reader("archive", asked(f"gate --from FILE --config gate.toml {reports}"), [archived("a.rigpact.zip", archive)], 60),
+        Reader("configuration", asked(f"{kept} FILE"), [_text("rigpact.toml", "settings.toml", own=revalued)]),
+        Reader("conventions", asked(f"run sound_clip.json {RUN} --conventions FILE"), [_text("set.toml", own=revalued)]),
+        Reader("known findings", asked(f"{kept} known.toml"), [Seed("known.json", known)]),
+        Reader("numbers", asked("check ofSUFFIX.toml", *(f"{each} ofSUFFIX.toml" for each in PROBED)), _numbers(folder), 20),
+        Reader("declared contract", asked("check FILE", "show FILE", *(f"{each} FILE" for each in PROBED),
+                                          f"? {PROBED[1]} FILE --mode free"), _declared(folder), 20),
+        Reader("importers", _read_foreign, _foreign(folder), 60),
+        Reader("configurations", _read_configuration, _configurations(folder), 60),
         _folders(folder),
         Reader("other formats", partial(_read_other_format, folder), _other_formats(folder / "samples"), 20),
-        Reader("segments", _read_segments, doubled),
+        Reader("segments", asked(*(f"convert FILE --out made.npz {BUNDLE} --segment {each}" for each in (1, 2))), doubled),
         Reader("datagrams", _read_datagram, _datagrams()),
     ]  # fmt: skip
 
 
-def _text(name: str, **changes: Any) -> Seed:
-    return Seed(name, (FILES / name).read_bytes(), **changes)
+def _text(name: str, other: str = "", **changes: Any) -> Seed:
+    return Seed(other or name, (FILES / name).read_bytes(), **changes)
 
 
 def _read_log(path: Path) -> None:
     if open_file(path).kind is Kind.ENGINE_LOG:
         read_engine_log(path)
-
-
-def _read_segments(path: Path) -> None:
-    """Several recordings one behind the other: each is a trace."""
-    with segments(path) as parts:
-        for part in parts.paths:
-            read_trace(part)
 
 
 def _datagrams() -> list[Seed]:
@@ -233,33 +235,23 @@ def _declared(folder: Path) -> list[Seed]:
     return [Seed(name, each, own=revalued if name.endswith(".toml") else None) for name, each in contents.items()]
 
 
-def _read_declared(path: Path) -> None:
-    document = read_document(path)
-    check_files(CheckRequest([document], with_own_models=False))
-    used_contract(path, document.data)
-
-
 def _numbers(folder: Path) -> list[Seed]:
-    """Files with the numbers of a declared contract."""
+    """Files with the numbers of a declared contract, and a contract for each."""
     rows = {"mean": np.arange(3.0), "std": np.ones(3), "name": np.array(["hip", "knee"])}
     np.savez(folder / "sound_numbers.npz", **rows)
     np.save(folder / "sound_numbers.npy", rows["mean"])
     plain = {name: each.tolist() for name, each in rows.items()}
-    return [
+    seeds = [
         zipped("numbers.npz", (folder / "sound_numbers.npz").read_bytes()),
         Seed("numbers.npy", (folder / "sound_numbers.npy").read_bytes()),
         tensors("numbers.safetensors", safetensors.numpy.save({name: rows[name] for name in ("mean", "std")})),
         Seed("numbers.json", json.dumps(plain).encode()), Seed("numbers.yaml", yaml.safe_dump(plain).encode(), own=revalued),
     ]  # fmt: skip
-
-
-def _read_numbers(folder: Path, path: Path) -> None:
-    """Each file of numbers is read to its last value."""
-    source = f'file = "{path.name}"' + ("" if path.suffix == ".npy" else ', at = "mean"')
-    contract = folder / "of_numbers.toml"
-    contract.write_bytes(_text(contract.name).content.replace(b"SOURCE", source.encode()))
-    check_files(CheckRequest([read_document(contract)], with_own_models=False))
-    ran(contract)
+    for ending in (Path(seed.name).suffix for seed in seeds):
+        source = f'file = "numbers{ending}"' + ("" if ending == ".npy" else ', at = "mean"')
+        text = _text("of_numbers.toml").content.replace(b"SOURCE", source.encode())
+        (folder / f"of{ending}.toml").write_bytes(text)
+    return seeds
 
 
 def _foreign(folder: Path) -> list[Seed]:
@@ -274,17 +266,8 @@ def _foreign(folder: Path) -> list[Seed]:
     ]
 
 
-def _read_foreign(folder: Path, path: Path) -> None:
-    _made_of(path, folder / ("made.npz" if path.suffix in (".json", ".npz") else "made.toml"))
-
-
-def _made_of(path: Path, out: Path, *, episode: int | None = None, base: Path | None = None) -> None:
-    """The arrays or the contract of a foreign file, read again."""
-    if out.suffix == ".npz":
-        write_arrays(path, out, episode=episode)
-    else:
-        out.write_bytes(import_contract(ImportRequest(path, out, base=base)).content)
-    drafted(out)
+def _read_foreign(path: Path) -> None:
+    asked(*(("convert FILE --out made.npz",) if path.suffix in (".json", ".npz") else DRAFTED))(path)
 
 
 def _configurations(folder: Path) -> list[Seed]:
@@ -296,25 +279,26 @@ def _configurations(folder: Path) -> list[Seed]:
     return [*seeds, _text("g1.yaml")]
 
 
-def _read_configuration(folder: Path, path: Path) -> None:
-    base = folder / f"base_{path.name}"
-    _made_of(path, folder / "made.toml", base=base if base.is_file() else None)
+def _read_configuration(path: Path) -> None:
+    base = path.with_name(f"base_{path.name}")
+    asked(DRAFTED[0] + (f" --builds-on {base.name}" if base.is_file() else ""), DRAFTED[1])(path)
 
 
 def _folders(folder: Path) -> Reader:
     """A LeRobot policy and a LeRobot data set: one file of the folder is changed, the others are sound."""
     policies.write_policy(folder / "policy")
     stores.write_data_set(folder / "set")
-    wholes = {"policy": ("config.json", "made.toml", None), "set": ("meta/info.json", "made.npz", 0)}
-    of = {path.name: path for name in wholes for path in (folder / name).rglob("*") if path.is_file()}
+    lines = {
+        "policy": [each.replace("FILE", "policy/config.json") for each in DRAFTED],
+        "set": ["convert set/meta/info.json --out made.npz --episode 0"],
+    }
+    of = {path.name: path for name in lines for path in (folder / name).rglob("*") if path.is_file()}
     sound = {name: path.read_bytes() for name, path in of.items()}
 
     def read(path: Path) -> None:
-        whole = of[path.name].relative_to(folder).parts[0]
-        source, out, episode = wholes[whole]
         of[path.name].write_bytes(path.read_bytes())
         try:
-            _made_of(folder / whole / source, folder / out, episode=episode)
+            asked(*lines[of[path.name].relative_to(folder).parts[0]])(path)
         finally:
             of[path.name].write_bytes(sound[path.name])
 
@@ -330,11 +314,12 @@ def _other_formats(folder: Path) -> list[Seed]:
 
 
 def _read_other_format(folder: Path, path: Path) -> None:
-    """As columns; animations as contracts too."""
-    for out in (folder / "made.npz", folder / "made.toml")[: 1 + (path.suffix == ".bvh")]:
-        _made_of(path, out)
+    """As columns and under a contract; animations as contracts too."""
     text = (FILES / "of_columns.toml").read_text(encoding="utf-8")
     for word, value in zip(("TAKEN", "WIDTH", "GIVEN"), COLUMNS[path.name.partition("_")[0]], strict=True):
         text = text.replace(word, str(value))
     (folder / "of_columns.toml").write_text(text, encoding="utf-8")
-    used_recording(path, folder / "of_columns.toml")
+    under, made = "--contract of_columns.toml", "made_columns.trace.jsonl"
+    lines = [f"convert FILE --out {made} {under}", f"diff FILE {made} {under}", f"diff FILE {made}",
+             f"explain FILE {under} --budget 1"]  # fmt: skip
+    asked("convert FILE --out made.npz", *lines, *(DRAFTED if path.suffix == ".bvh" else ()))(path)

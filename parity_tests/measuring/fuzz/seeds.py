@@ -18,8 +18,7 @@ from pathlib import Path
 import orjson
 import zstandard
 
-from .mutations import changed
-from .structures import file_changed
+from .mutations import changed, file_changed
 
 Parts = Mapping[str, bytes]
 

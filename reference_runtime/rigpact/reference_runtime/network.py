@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.signature import run_binding, run_session
@@ -68,7 +69,7 @@ class OnnxNetwork:
         self.signature = session_signature(session, path)
         _check_inputs(path, self.signature.inputs, contract)
         _check_output(path, self.signature.outputs)
-        self._session = session
+        self._session, self._width = session, character_of(contract).output.width
         self._names = [entry.name for entry in self.signature.inputs]
         self._output = self.signature.outputs[0].name
         self._bound = threading.local()
@@ -98,6 +99,7 @@ class OnnxNetwork:
             return bound.run(inputs)
         named = dict(zip(self._names, inputs, strict=True))
         output: FloatArray = run_session(self._session, [self._output], named, self.name)[0]
+        of_shape(output, (len(inputs[0]), self._width), self.name)
         if len(kept) == _BINDINGS_KEPT:
             kept.clear()
         buffers = {name: np.empty_like(vector) for name, vector in named.items()}

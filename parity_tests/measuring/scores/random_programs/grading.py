@@ -26,10 +26,9 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 
 from ..grading import Claim, claims_of
-from .edits import Edit
 from .interpreter import run
 from .meant import candidates, channels_in
-from .program import Floating, Program, Rows
+from .program import Edit, Floating, Program, Rows
 
 LEFT = 1e-3
 """An edit gives the same numbers if what it leaves is below a thousandth of what differed: answers print four to six digits."""

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .edits import Edit, moved_row
-from .program import Floating, Operation, Program, Rows
+from .program import Edit, Floating, Operation, Program, Rows, moved_row
 
 Chain = list[tuple[Edit | None, Rows]]
 """What an operation gives, and what each edit behind it makes of that, all frames."""

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..grading import Claim, numbers_in
-from .edits import Edit, replaced_numbers
-from .program import Operation, Program, Table
+from .program import Edit, Operation, Program, Table, replaced_numbers
 
 Places = Sequence[tuple[str, str]]
 """Operations, and the input before which an edit stands, or behind the operation."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .drawing import Draw
-from .edits import Edit, replaced_numbers
-from .program import Operation, Program, Rows, Table
+from .program import Edit, Operation, Program, Rows, Table, replaced_numbers
 
 TABLES = ("scale", "offset", "subtract", "mean", "std", "value", "weights")
 READERS = ("affine", "history", "select", "squash", "clip", "network")

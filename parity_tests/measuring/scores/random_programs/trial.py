@@ -18,13 +18,11 @@ import numpy as np
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
-from ..untrue import untrue, ways_of
-from .benign import variant
-from .drawing import drawn_inputs, drawn_program, drawn_recorded
-from .edits import Edit
+from ..grading import untrue, ways_of
+from .drawing import drawn_inputs, drawn_program, drawn_recorded, variant
 from .grading import Case, Graded, differing, differs, grade, recorded_run
 from .planting import OF_TIME_AND_TURNS, Ground, drawn_edit
-from .program import Floating, Program, Rows, as_toml, write_network
+from .program import Edit, Floating, Program, Rows, as_toml, write_network
 
 LIMIT_S = 60.0
 """Of processor time: the search counts work and ends by itself, so one that does not hangs."""

@@ -32,8 +32,7 @@ from rigpact.reference_runtime.recordings.opened import read_trace
 
 from ...frame import Score, table
 from .. import grading
-from ..grading import GRADES, Grade, Right, claims_of
-from ..untrue import Ways, untrue, ways_of
+from ..grading import GRADES, Grade, Right, Ways, claims_of, untrue, ways_of
 from .truths import TRUTHS
 
 PRECISE, MEDIAN_S = 0.92, 2.0

@@ -1,0 +1,178 @@
+"""What the engine makes of a network's answer: denormalise, turn, compose, publish, as quaternions; and what sides do otherwise.
+
+Engine: `DenormY_Z_To_Raw`, `Reproject6D`, the delta composition, `FPoseMailbox`. To add a value of a convention: a row in
+its table.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from rigpact.contract.character import bone_permutation
+from rigpact.contract.conventions import ChannelOrder, Knob
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROTATIONS, Slice
+from rigpact.contract.statistics import FloatArray, Statistics
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.operations.geometry import FROM_XYZW, transposed
+from rigpact.reference_runtime.operations.geometry import compose as composed
+from rigpact.reference_runtime.operations.scalars import MEANS, QUIETLY, STDS, compute_dtype, stored
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
+from rigpact.reference_runtime.vocabulary.character.rates import LAG
+from rigpact.reference_runtime.vocabulary.character.state import Features
+
+Affine = tuple[FloatArray, FloatArray]
+"""Factor and summand: y_raw = y_norm · factor + summand."""
+DENORM: Mapping[str, Callable[[Statistics, Statistics], Affine]] = {
+    "std_and_mean": lambda own, _state: (own.std, own.mean),
+    "std_only": lambda own, _state: (own.std, MEANS["none"](own.mean)),
+    "mean_only": lambda own, _state: (STDS["none"](own.std), own.mean),
+    "variance": lambda own, _state: (STDS["variance"](own.std.astype(np.float64)), own.mean),
+    "state_stats": lambda _own, state: (state.std, state.mean),
+}
+IS_RESIDUAL: Mapping[str, bool] = {"delta": False, "residual": True, "absolute": False}
+"""Whether the identity is added to the rotations, in place of MuY: a mean pose, which must not be added to a residual."""
+REPROJECTS: Mapping[str, tuple[bool, bool]] = {
+    "both": (True, True),
+    "before": (True, False),
+    "after": (False, True),
+    "none": (False, False),
+}
+COMPOSE: Mapping[str, Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]] = {
+    # the left and the right factor of R_next. The engine's `FMatrix` holds axes as rows, so a literal `DeltaM * PrevM`
+    # there is the other order. Source: contract document, section 3; training `compose_rot6d_delta`
+    "delta_prev": lambda delta, previous: (delta, previous),
+    "prev_delta": lambda delta, previous: (previous, delta),
+}
+DIRECTION: Mapping[str, Callable[[FloatArray], FloatArray]] = {
+    # of a matrix (..., 3, 3)
+    "forward": lambda delta: delta,
+    "inverse": transposed,
+}
+MIRROR: Mapping[str, tuple[float, float, float] | None] = {
+    "none": None,
+    "x": (-1.0, 1.0, 1.0),
+    "y": (1.0, -1.0, 1.0),
+    "z": (1.0, 1.0, -1.0),
+}
+OUTPUT_MODE = Knob("output_mode", IS_RESIDUAL)
+DENORMALISATION = Knob("denorm", DENORM)
+REPROJECT = Knob("reproject", REPROJECTS)
+COMPOSE_ORDER = Knob("compose_order", COMPOSE)
+DELTA_DIRECTION = Knob("delta_direction", DIRECTION)
+PREVIOUS_POSE_LAG = Knob("previous_pose_lag", LAG)
+BONE_ORDER = ChannelOrder("bone_order", dict.fromkeys(("as_declared", "left_right_swapped")))
+MIRROR_AXIS = Knob("mirror", MIRROR)
+QUATERNION_ORDER = Knob("quaternion_order", FROM_XYZW)
+
+
+class OutputStages:
+    """Every output stage of one contract, without frames around them.
+
+    Each is a pure function of the stages before it, float32 in, float32 out, as in the engine. `codec` stands for that of the
+    conventions.
+    """
+
+    def __init__(self, contract: Contract, codec: Rot6d | None = None) -> None:
+        """Look every convention up once and keep the statistics in the precision of the maths."""
+        numbers, self._conventions = contract.numbers, contract.conventions
+        self._dtype, self.codec = compute_dtype(self._conventions), codec or Rot6d(self._conventions)
+        self._proper_codec = Rot6d(self._conventions.replaced({"derived_axis": "second_cross_first"}))
+        self.rotations, self._bones = numbers.output[ROTATIONS].range, numbers.bone_count
+        self._factor, self._summand = (values.astype(self._dtype) for values in affine(contract))
+        # scales have no floor here
+        scales = {ROOT_VELOCITY: np.abs(numbers.rootvel_scales), ANGULAR_VELOCITIES: np.abs(numbers.angvel_scales)}
+        self._features = Features(contract, numbers.output, scales)
+        self._order, (self._before, self._after) = bone_permutation(contract), REPROJECTS[self._conventions.reproject]
+
+    def identity_pose(self) -> FloatArray:
+        """The published rotations before the first frame: no rotation, (6·B,)."""
+        return stored(self.codec.identity(self._bones))
+
+    def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
+        """Every output stage by name, in loop order; delta6d only where there is a delta."""
+        return {"y_norm": y_norm, **self.of_raw(self.y_raw(y_norm), previous6d, published6d)}
+
+    def of_raw(self, y_raw: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
+        """The same from a denormalised answer on."""
+        delta6d = self.delta6d(y_raw, published6d)
+        next6d = y_raw[..., self.rotations] if delta6d is None else self.compose(delta6d, previous6d)
+        turn = {} if delta6d is None else {"delta6d": delta6d}
+        y_out = self.y_out(y_raw, next6d, published6d)
+        return {"y_raw": y_raw, **turn, "next6d": next6d, "y_out": y_out, "quat": self.quat(y_out)}
+
+    @QUIETLY
+    def y_raw(self, y_norm: FloatArray) -> FloatArray:
+        """`DenormY_Z_To_Raw`: y_norm · StdY + MuY, no floor on StdY; yaw and velocities undo their features."""
+        return stored(self._features.undone(y_norm.astype(self._dtype), self._summand, self._factor))
+
+    def y_norm(self, y_raw: FloatArray) -> FloatArray:
+        """The y_norm of a y_raw, float64; 0 on channels without spread."""
+        spread = self._factor != 0.0
+        found = self._features.scored(y_raw.astype(np.float64), self._summand, np.where(spread, self._factor, 1.0))
+        return np.where(spread, found, 0.0)
+
+    def delta6d(self, y_raw: FloatArray, published6d: FloatArray | None) -> FloatArray | None:
+        """ΔR of each bone, (..., 6·B), orthonormalised; None if the output is the pose itself.
+
+        A lost axis becomes a coordinate axis, as in every decode path of the engine. published6d: (..., 6·B), the pose
+        published one frame before, for conventions that take a lost axis from it.
+        """
+        if self._conventions.output_mode == "absolute":
+            return None
+        six = y_raw[..., self.rotations].astype(self._dtype)
+        if IS_RESIDUAL[self._conventions.output_mode]:
+            six = six + self.codec.identity(self._bones, self._dtype)
+        return stored(self.codec.reproject_delta(six, published6d) if self._before else six)
+
+    @QUIETLY
+    def compose(self, delta6d: FloatArray, previous6d: FloatArray) -> FloatArray:
+        """ΔR · R_prev, encoded, both (..., 6·B); ΔR is used unchanged if the conventions do not reproject it."""
+        decode = self.codec.decode if self._before else self.codec.decode_as_is
+        delta = DIRECTION[self._conventions.delta_direction](decode(delta6d.astype(self._dtype)))
+        factors = COMPOSE[self._conventions.compose_order](delta, self.codec.decode(previous6d.astype(self._dtype)))
+        return stored(self.codec.encode(composed(*factors)))
+
+    @QUIETLY
+    def y_out(self, y_raw: FloatArray, next6d: FloatArray, published6d: FloatArray) -> FloatArray:
+        """The output that the engine publishes as `Y_denorm`: reprojected rotations in its bone order and handedness."""
+        six = next6d.astype(self._dtype)
+        if self._after:
+            six = self.codec.reproject(six, published6d)
+        if MIRROR[self._conventions.mirror] is not None:
+            # S·R·S with S = diag(signs): entry i of axis j takes both signs
+            signs = np.array(MIRROR[self._conventions.mirror], self._dtype)
+            a, b = self.codec.split(six)
+            six = self.codec.join(a * signs * signs[self.codec.first], b * signs * signs[self.codec.second])
+        if self._order is not None:
+            six = six.reshape(*six.shape[:-1], -1, 6)[..., list(self._order), :].reshape(six.shape)
+        published = y_raw.copy()
+        published[..., self.rotations] = stored(six)
+        return published
+
+    def quat(self, y_out: FloatArray) -> FloatArray:
+        """Local rotations as unit quaternions, (..., 4·B); a reflection is first made a proper rotation."""
+        quats = self._proper_codec.decode_to_quat(y_out[..., self.rotations].astype(self._dtype))
+        order = FROM_XYZW[self._conventions.quaternion_order]
+        return stored(quats[..., order].reshape(*quats.shape[:-2], -1))
+
+
+def affine(contract: Contract) -> Affine:
+    """Under the contract's conventions, float64 where they square a number."""
+    numbers, conventions = contract.numbers, contract.conventions
+    # the X statistics for slices that state and output share; the output's own statistics for the others
+    mean, std = numbers.output_statistics.mean.copy(), numbers.output_statistics.std.copy()
+    for entry in shared_slices(contract):
+        twin = numbers.state[entry.name].range
+        mean[entry.range], std[entry.range] = numbers.state_statistics.mean[twin], numbers.state_statistics.std[twin]
+    factor, summand = DENORM[conventions.denorm](numbers.output_statistics, Statistics(mean, std))
+    if IS_RESIDUAL[conventions.output_mode]:
+        # no product with zero: an unused MuY that is NaN must have no effect
+        summand = summand.copy()
+        summand[numbers.output[ROTATIONS].range] = 0.0
+    return factor, summand
+
+
+def shared_slices(contract: Contract) -> list[Slice]:
+    """The slices of the output that the state has too, of the same size."""
+    state, output = contract.numbers.state, contract.numbers.output
+    return [entry for entry in output if entry.name in state and state[entry.name].size == entry.size]
