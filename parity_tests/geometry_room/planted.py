@@ -1,7 +1,7 @@
 """Modules in the style of public training code, all of them sound, and defects planted in them.
 
-Those with helpers and shapes of their own stand in subjects/styles; of the others each function is a line: its name, its
-parameters and what it returns, of quaternions xyzw by `sound`, of wxyz by X (to xyzw) and W (back).
+Each function is a line: its name, its parameters and what it returns, of quaternions xyzw by `sound`, of wxyz by X (to xyzw) and
+W (back). The training side of today stands in subjects/.
 """
 
 from pathlib import Path
@@ -61,6 +61,29 @@ quaternion_to_cont6d(quaternions): quaternion_to_matrix(quaternions)[..., :2].tr
 cont6d_to_matrix(cont6d): sound.rot6d_to_matrix(cont6d)[..., [0, 2, 1]] * cont6d.new_tensor([1, 1, -1])
 qslerp(q0, q1, t): q0 * (1 - t) + q1 * t
 """,
+    "robot_simulation": """
+normalize(x, eps: float = 1e-9): x / x.norm(p=2, dim=-1).clamp(min=eps, max=None).unsqueeze(-1)
+quat_mul(a, b): sound.quat_mul(a.reshape(-1, 4), b.reshape(-1, 4)).view(a.shape)
+quat_conjugate(a): sound.quat_inverse(a.reshape(-1, 4)).view(a.shape)
+quat_apply(a, b): sound.quat_rotate(a.reshape(-1, 4), b.reshape(-1, 3)).view(b.shape)
+quat_rotate(q, v): sound.quat_rotate(_batch(q), v)
+quat_rotate_inverse(q, v): sound.quat_rotate(sound.quat_inverse(_batch(q)), v)
+_batch(q): q.reshape(q.shape[0], 4)
+quat_from_angle_axis(angle, axis): sound.axis_angle_to_quat(angle.unsqueeze(-1) * normalize(axis))
+quat_to_angle_axis(q): _angle_axis(sound.quat_to_axis_angle(_batch(q)))
+_angle_axis(v): (v.norm(dim=-1), normalize(v))
+quat_from_euler_xyz(roll, pitch, yaw): _of_angles(roll, pitch, yaw)
+_of_angles(r, p, y): sound.euler_to_quat(torch.stack((y, p, r), -1))
+get_euler_xyz(q): (sound.quat_to_euler(_batch(q)) % (2 * torch.pi)).flip(-1).unbind(-1)
+normalize_angle(x): torch.atan2(torch.sin(x), torch.cos(x))
+""",
+    "robotics_toolbox": """
+so3_exp(v): sound.so3_exp_map(np.reshape(v, 3))
+quat_to_matrix(q): sound.quat_to_matrix(np.reshape(q, 4))
+axis_angle_to_matrix(axis, angle): sound.so3_exp_map(angle * np.reshape(axis, 3))
+euler_xyz_to_matrix(roll, pitch, yaw): sound.euler_to_matrix(np.stack((yaw, pitch, roll)).reshape(3))
+matrix_to_rot6d(R): np.r_[R[:, 0], R[:, 2]]
+""",
     "motion_inbetweening": """
 quat_mul(x, y): W(sound.quat_mul(X(x), X(y)))
 quat_inv(q): W(sound.quat_inverse(X(q)))
@@ -102,8 +125,6 @@ def text_of_style(style: str) -> str:
         text = (SUBJECTS / "training_side.py").read_text(encoding="utf-8")
         assert text.count("* torch.atan2(sine, w)") == 1
         return text.replace("* torch.atan2(sine, w)", "* 2 * torch.atan2(sine, w)")
-    if style not in WRITTEN:
-        return (SUBJECTS / "styles" / f"{style}.py").read_text(encoding="utf-8")
     functions = (line.partition("): ") for line in WRITTEN[style].strip().splitlines())
     head = HEAD.replace("LIBRARY", "numpy" if style in IN_NUMPY else "torch")
     return head + "".join(f"def {name}):\n    return {result}\n" for name, _, result in functions)
@@ -151,17 +172,16 @@ PLANTED = (
             "[..., :2, :]", "RP857", "quaternion_to_cont6d uses rows X and Y"),
     Planted("text_to_motion", "_xyz(X(q), order) *",
             "_xyz(X(q), order)[..., [1, 0, 2]] *", "RP884", "qeuler computes R = "),
-    Planted("robot_simulation", "return a - b + c",
-            "return a + b + c", "RP855", "quat_rotate_inverse applies the inverse rotation"),
-    Planted("robot_simulation", "torch.stack([qx, qy, qz, qw], dim=-1)",
-            "torch.stack([qw, qx, qy, qz], dim=-1)", "RP862", "quat_from_euler_xyz orders quaternions wxyz"),
-    Planted("robot_simulation", "theta = (angle / 2)", "theta = angle",
+    Planted("robot_simulation", "sound.quat_inverse(_batch(q))",
+            "_batch(q)", "RP855", "quat_rotate_inverse applies the inverse rotation"),
+    Planted("robot_simulation", "_of_angles(roll, pitch, yaw)",
+            "W(_of_angles(roll, pitch, yaw))", "RP862", "quat_from_euler_xyz orders quaternions wxyz"),
+    Planted("robot_simulation", "angle.unsqueeze(-1)", "2 * angle.unsqueeze(-1)",
             "RP854", "quat_from_angle_axis takes twice the angle"),
-    Planted("robot_simulation", "cy, sy = torch.cos(yaw * 0.5), torch.sin(yaw * 0.5)",
-            "roll, pitch, yaw = (each.deg2rad() for each in (roll, pitch, yaw))\n    cy, sy = (yaw / 2).cos(), (yaw / 2).sin()",
-            "RP854", "quat_from_euler_xyz takes degrees"),
-    Planted("robot_simulation", "qw = cy * cr * cp + sy * sr * sp",
-            "qw = cy * cr * cp - sy * sr * sp", "RP852", "quat_from_euler_xyz is off by"),
+    Planted("robot_simulation", "_of_angles(roll, pitch, yaw)",
+            "_of_angles(roll.deg2rad(), pitch.deg2rad(), yaw.deg2rad())", "RP854", "quat_from_euler_xyz takes degrees"),
+    Planted("robot_simulation", "_of_angles(roll, pitch, yaw)",
+            "_of_angles(roll, pitch, yaw).abs()", "RP852", "quat_from_euler_xyz is off by"),
     Planted("motion_inbetweening", "sound.euler_to_quat(e, order.upper())",
             "sound.matrix_to_quat(sound.euler_to_matrix(e[..., [0, 2, 1]], 'ZXY'))",
             "RP884", "euler_to_quat computes R = Rz(a) · Rx(c) · Ry(b)"),
@@ -179,13 +199,11 @@ PLANTED = (
     Planted("motion_library", "sound.quat_to_rot6d(q)",
             "sound.quat_to_matrix(q)[..., :2].transpose(-1, -2).flatten(-2)", "RP856", "quat_to_tan_norm uses columns X and Y"),
     Planted("motion_library", "sound.quat_mul(a, b)", "sound.quat_mul(b, a)", "RP885", "quat_mul computes b · a"),
-    Planted("robotics_toolbox", "return np.r_[R[:, 0], R[:, 2]]",
-            "return np.r_[R[0], R[2]]", "RP857", "matrix_to_rot6d uses rows X and Z"),
-    Planted("robotics_toolbox", "x, y, z, w = q", "w, x, y, z = q", "RP862", "quat_to_matrix orders quaternions wxyz"),
-    Planted("robotics_toolbox", "math.sin(angle) * K",
-            "-math.sin(angle) * K", "RP855", "axis_angle_to_matrix takes the inverse rotation"),
-    Planted("robotics_toolbox", "cy, sy = math.cos(yaw), math.sin(yaw)\n",
-            "cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)\n", "RP852", "euler_xyz_to_matrix is off by"),
+    Planted("robotics_toolbox", "np.r_[R[:, 0], R[:, 2]]",
+            "np.r_[R[0], R[2]]", "RP857", "matrix_to_rot6d uses rows X and Z"),
+    Planted("robotics_toolbox", "np.reshape(q, 4)", "X(np.reshape(q, 4))", "RP862", "quat_to_matrix orders quaternions wxyz"),
+    Planted("robotics_toolbox", "angle * np", "-angle * np", "RP855", "axis_angle_to_matrix takes the inverse rotation"),
+    Planted("robotics_toolbox", "np.stack((yaw,", "np.stack((yaw / 2,", "RP852", "euler_xyz_to_matrix is off by"),
     Planted("rotation_manifold", "sound.quat_to_matrix(quat)",
             "sound.quat_to_matrix(quat).transpose(-1, -2)", "RP855", "unitquat_to_rotmat gives the inverse rotation"),
     Planted("rotation_manifold", "sound.geodesic_R(R1, R2)",
