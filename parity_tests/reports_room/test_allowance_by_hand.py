@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.contract.systems.stage import Graph, Measure, Stage
+from rigpact.contract.systems.stage import Graph, Stage
 from rigpact.reports.comparing import allowance as module
 from rigpact.reports.comparing.allowance import Allowance, _without_long_gaps
-from rigpact.reports.comparing.judgement import _first_not_finite
-from rigpact.reports.comparing.stage_comparison import StageMeter
 
 from ..every_case import every_case
 
@@ -57,24 +55,6 @@ def test_an_unseen_difference_of_a_free_run_may_be_the_rounding_of_all_frames_be
     bound = np.full((3, 2), 0.5)
     found = allowance._unseen(Stage("s", ONE), bound, slice(4, 7))
     np.testing.assert_array_equal(found, bound * np.array(factors)[:, None])
-
-
-@pytest.mark.parametrize(
-    ("places", "unjudged", "expected"),
-    [
-        ([], [], (0, 0, 0)), ([(0, 0)], [], (0, 0, 1)), ([(3, 1)], [], (3, 1, 1)), ([(255, 2), (256, 0)], [], (255, 2, 2)),
-        ([(256, 0), (300, 1), (599, 2)], [], (256, 0, 3)), ([(3, 1), (3, 2), (400, 0)], [3], (400, 0, 1)),
-        ([(3, 1)], [3], (0, 0, 0)),
-    ],
-)  # fmt: skip
-def test_the_first_number_that_is_not_finite_is_found_in_pieces_of_256_frames(places, unjudged, expected):
-    """The first one is where to look; the count says whether it is one frame or all that follow."""
-    rows, judged = np.zeros((600, 3), np.float32), np.ones(600, bool)
-    for place in places:
-        rows[place] = np.nan
-    judged[unjudged] = False
-    trace = SimpleNamespace(stages={"s": rows}, release=lambda: None)
-    assert _first_not_finite(trace, "s", judged) == expected
 
 
 @every_case(
@@ -147,14 +127,3 @@ def test_equal_values_agree_where_nothing_can_be_judged(monkeypatch, is_answer, 
     monkeypatch.setattr(allowance, "_tolerance_of", lambda *_: column(found))
     a, b = (SimpleNamespace(values={"s": column(numbers)}) for numbers in ([1, 2, 3], [1, 4, 3]))
     np.testing.assert_array_equal(allowance._tolerance(stage, a, b, slice(0, 3)), column(expected))
-
-
-@pytest.mark.parametrize(
-    ("widest", "expected"), [(None, [0.0, 2.0, math.inf, math.inf, 0.5]), (0.5, [0.0, 2.0, math.inf, math.inf, 0.25])]
-)
-def test_the_worst_of_a_frame_in_tolerances(widest, expected):
-    """Two equal zeros do not differ, whatever their tolerance; a tolerance too wide to judge by says nothing."""
-    meter = StageMeter("s", 2, Measure(widest_bound=widest))
-    error = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [math.inf, 0.0], [0.5, 0.0625]])
-    tolerance = np.array([[0.0, 1.0], [0.25, 0.5], [0.0, 0.5], [0.5, 0.5], [1.0, 0.25]])
-    assert meter._frame_ratios(error, tolerance).tolist() == expected

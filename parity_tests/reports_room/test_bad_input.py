@@ -108,15 +108,6 @@ def test_a_model_with_four_inputs_is_refused(command, tmp_path):
     assert (checked.status, "4 inputs" in checked.out) == (1, True)
 
 
-def test_a_failed_write_keeps_the_old_file(command, tmp_path):
-    """A recording is evidence; a failed second run must not destroy the first."""
-    out = tmp_path / "kept.wrong"
-    out.write_text("old", encoding="utf-8")
-    assert command(*as_clip(RUN_F, out)).status == 2
-    assert out.read_text(encoding="utf-8") == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.wrong"]
-
-
 @pytest.mark.parametrize(
     "change", [lambda names: names.pop(), lambda names: names.append("more")], ids=["fewer", "more"]
 )

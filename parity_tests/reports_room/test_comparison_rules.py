@@ -175,14 +175,6 @@ def test_the_training_side_agrees_but_for_the_direction_of_a_raw_clip(command, d
     assert (status, stages_of(report)["cond"]) == (1, False)
 
 
-def test_float32_maths_is_no_difference(command, diff, demo_run):
-    """UE 4 computes in float32, UE 5 in float64; neither is wrong."""
-    other = demo_run.with_name("f32.trace.jsonl")
-    words = ("--contract", BUNDLE, "--onnx", MODEL, CLIP, "--set", "math=f32", "-o", other)
-    assert command("run", *words).status == 0
-    assert diff(other)[0] == 0
-
-
 def later(lines):
     for line in lines[1:]:
         line["frame"] += 1000

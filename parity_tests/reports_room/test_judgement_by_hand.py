@@ -63,46 +63,6 @@ def found(compared):
     return [(finding.rule.code, finding.file, finding.pointer, finding.message) for finding in judge(compared).findings]
 
 
-def test_equal_recordings_have_no_finding():
-    """The passing case of all that follows."""
-    assert found(comparison(stages=stages(inputs=FINE, pose=FINE))) == []
-    all_bones = {Path("a.jsonl"): BONES[::-1]}
-    assert found(comparison(some_bones=SomeBones(BONES, (), (), all_bones))) == []
-
-
-@every_case(
-    ("held", "others"),
-    [
-        (BONES[:5], "jaw"), (BONES[:3], "neck, head, jaw"), (BONES[:2], "spine, neck, head, jaw"),
-        (BONES[5:], "root, hips, spine, neck, …"),
-    ],
-)  # fmt: skip
-def test_four_bones_that_were_not_recorded_are_named(held, others):
-    """A list of eighty bones hides the finding; dots where none is left out send people searching."""
-    some = SomeBones(held, (), (), {Path("b.jsonl"): held})
-    words = f"b.jsonl holds {len(held)} of 6 bones: nothing is known of the others ({others})"
-    assert found(comparison(some_bones=some)) == [("RP815", "b.jsonl", "/bones", words)]
-
-
-def test_a_side_at_another_rate_or_cut_off_is_reported():
-    """Frame k is then another moment; and what an engine did last is not in the file."""
-    b = recording("b.jsonl", range(4))
-    slow = replace(b, trace=replace(b.trace, header=replace(b.trace.header, fps=25.0), time_s=b.trace.frame / 25.0))
-    cut = replace(b, trace=replace(b.trace, truncation="line 5 ends early"))
-    rates = "a.jsonl runs at 50 frames per second, b.jsonl at 25"
-    assert found(comparison(b=slow)) == [("RP806", "b.jsonl", "/fps", rates)]
-    assert found(comparison(b=cut)) == [("RP808", "b.jsonl", "", "b.jsonl is incomplete: line 5 ends early")]
-
-
-def test_frames_of_one_side_are_missed_in_the_other():
-    """The finding belongs to the file that lacks them, and names the first of them."""
-    a, b = recording("a.jsonl", [0, 1, 2, 7, 8]), recording("b.jsonl", [0, 1, 2, 3])
-    assert found(comparison(a, b)) == [
-        ("RP803", "b.jsonl", "/frames/7", "a.jsonl alone recorded 2 frames, the first is frame 7"),
-        ("RP803", "a.jsonl", "/frames/3", "b.jsonl alone recorded 1 frame, the first is frame 3"),
-    ]
-
-
 @every_case(
     ("of_a", "of_b", "holder", "last"),
     [

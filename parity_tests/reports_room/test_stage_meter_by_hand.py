@@ -54,18 +54,6 @@ def test_the_worst_value_is_the_first_of_the_largest_beyond_their_tolerance(piec
     assert found.judged.tolist() == [True, True]
 
 
-def test_an_error_is_taken_in_double_precision_and_of_quaternions_without_their_sign():
-    """One and a billionth below zero are more than one apart. A sign counts where the stage holds no quaternions."""
-    meter = StageMeter("s", 1, RAW)
-    meter.add(np.float32([[1.0], [1 + 2**-23]]), np.float32([[-(2.0**-30)], [1.0]]), np.zeros((2, 1)))
-    found = meter.result(FRAMES[:2])
-    assert (found.over, worst(found)) == (2, (10, 0, 1.0 + 2.0**-30, 0.0))
-    for measure, error in ((RAW, 2.0), (Measure(has_signless_quaternions=True), 0.25)):
-        meter = StageMeter("s", 4, measure)
-        meter.add(np.float32([[0, 0, 0.25, 1]]), np.float32([[0, 0, 0, -1]]), np.zeros((1, 4)))
-        assert meter.result(FRAMES[:1]).worst_error == error
-
-
 @every_case("pieces", [[4], [1, 3], [1, 1, 1, 1]])
 @every_case(
     ("tolerance", "unknown", "first"),
