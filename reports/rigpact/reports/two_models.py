@@ -67,7 +67,7 @@ def _drawn(a: ModelSignature, b: ModelSignature) -> Iterator[list[FloatArray]]:
 
 def _computed(graph: ObservedModel, names: list[str], drawn: list[list[FloatArray]]) -> Values:
     """The values of some names, (rows, width) each; those that have no row for each row of the inputs are left out."""
-    run = graph.observing(names)
+    run = graph.prepared(names)
     made = [run(inputs) for inputs in drawn]
     found: Values = {}
     for name in names:

@@ -57,78 +57,67 @@ class ObservedModel:
         """The names of all values that nodes compute."""
         return [name for node in self.nodes for name in node.outputs if name]
 
-    def observing(self, names: Sequence[str], edited: Any = None) -> Run:
-        """The model, or an edited copy of it, with these values as extra outputs, ready to run."""
-        model, extra = self._copy() if edited is None else edited, [name for name in names if name not in self.outputs]
+    def prepared(
+        self, names: Sequence[str], given: Mapping[str, FloatArray] | None = None, *, sane: bool = False
+    ) -> Run:
+        """The model, ready to run, with these values as extra outputs; a copy: the file stays as it is.
+
+        given: computed values that the run is given instead. sane: with the masks among the constants finite.
+        """
+        from onnx import helper
+        from onnx.external_data_helper import load_external_data_for_model
+
+        model, given, extra = type(self._proto)(), given or {}, [name for name in names if name not in self.outputs]
+        model.CopyFrom(self._proto)
+        load_external_data_for_model(model, str(self._path.parent))
         model.graph.output.extend(type(model.graph.output[0])(name=name) for name in extra)
-        return self._run(model, [*self.outputs, *extra], self.inputs)
-
-    def without_masks(self, inputs: Sequence[FloatArray]) -> Values:
-        """All computed values if the masks among the constants are finite; none where that cannot be run."""
-        from onnx import numpy_helper
-
-        model = self._copy()
-        attributes = [each for node in model.graph.node for each in node.attribute]
-        held = [*model.graph.initializer, *(each.t for each in attributes if each.HasField("t"))]
-        masks = [each for each in held if is_mask(numpy_helper.to_array(each))]
-        single = [each for each in attributes if each.HasField("f") and is_mask(np.asarray(each.f, np.float32))]
-        for each in masks:
-            each.CopyFrom(numpy_helper.from_array(ordinary(numpy_helper.to_array(each)), each.name))
-        for each in single:
-            each.f = float(ordinary(np.asarray(each.f, np.float32)))
-        try:
-            return self.observing(self.computed, model)(inputs) if masks or single else {}
-        except UnusableInput:
-            return {}
-
-    def _run(self, model: Any, outputs: Sequence[str], inputs: Sequence[str]) -> Run:
+        for node in model.graph.node:
+            for place, name in enumerate(node.output):
+                if name in given:
+                    node.output[place] = f"{name}/computed"
+        kinds = {name: helper.np_dtype_to_tensor_dtype(value.dtype) for name, value in given.items()}
+        model.graph.input.extend(helper.make_tensor_value_info(name, kinds[name], given[name].shape) for name in given)
+        if sane:
+            _mend_masks(model)
         if model.ByteSize() > LARGEST_BYTES:
             expected = "a model that can be written as one file"
             raise UnusableInput("the model", f"more than {LARGEST_BYTES} bytes", expected)
         with tempfile.TemporaryDirectory() as folder:
             write_bytes(Path(folder) / "observed.onnx", model.SerializeToString())
             session = open_session(Path(folder) / "observed.onnx")
+        outputs = [*self.outputs, *extra]
 
-        def run(given: Sequence[FloatArray]) -> Values:
-            values = run_session(session, outputs, dict(zip(inputs, given, strict=True)), self._path)
-            return dict(zip(outputs, map(np.asarray, values), strict=True))
+        def run(inputs: Sequence[FloatArray]) -> Values:
+            fed = {**dict(zip(self.inputs, inputs, strict=True)), **given}
+            return dict(zip(outputs, map(np.asarray, run_session(session, outputs, fed, self._path)), strict=True))
 
         return run
 
-    def observed(self, names: Sequence[str], inputs: Sequence[FloatArray]) -> tuple[FloatArray, Values] | None:
-        """Run with `names` as extra outputs: the output and their values; None where that cannot be run."""
+    def values(
+        self,
+        inputs: Sequence[FloatArray],
+        names: Sequence[str] = (),
+        given: Mapping[str, FloatArray] | None = None,
+        *,
+        sane: bool = False,
+    ) -> Values:
+        """The outputs and these values of one run; none where that cannot be run."""
         try:
-            values = self.observing(names)(inputs)
+            return self.prepared(names, given, sane=sane)(inputs)
         except UnusableInput:
-            return None
-        return values[self.output], values
+            return {}
 
-    def answered(self, given: Mapping[str, FloatArray], inputs: Sequence[FloatArray]) -> FloatArray | None:
-        """The output if some computed values are given instead of computed; None where that cannot be run."""
-        from onnx import helper
 
-        model = self._copy()
-        for node in model.graph.node:
-            for place, name in enumerate(node.output):
-                if name in given:
-                    node.output[place] = f"{name}/computed"
-        for name, value in given.items():
-            kind = helper.np_dtype_to_tensor_dtype(value.dtype)
-            model.graph.input.append(helper.make_tensor_value_info(name, kind, value.shape))
-        try:
-            run = self._run(model, [self.output], (*self.inputs, *given))
-            return run((*inputs, *given.values()))[self.output]
-        except UnusableInput:
-            return None
+def _mend_masks(model: Any) -> None:
+    from onnx import numpy_helper
 
-    def _copy(self) -> Any:
-        """The file's content with all of its weights, to be changed."""
-        from onnx.external_data_helper import load_external_data_for_model
-
-        model = type(self._proto)()
-        model.CopyFrom(self._proto)
-        load_external_data_for_model(model, str(self._path.parent))
-        return model
+    attributes = [each for node in model.graph.node for each in node.attribute]
+    for each in (*model.graph.initializer, *(each.t for each in attributes if each.HasField("t"))):
+        if is_mask(numpy_helper.to_array(each)):
+            each.CopyFrom(numpy_helper.from_array(ordinary(numpy_helper.to_array(each)), each.name))
+    for each in attributes:
+        if each.HasField("f") and is_mask(np.asarray(each.f, np.float32)):
+            each.f = float(ordinary(np.asarray(each.f, np.float32)))
 
 
 def is_finite(value: FloatArray) -> bool:
@@ -218,7 +207,7 @@ def _origin_of(model: ObservedModel, known: Values, inputs: Sequence[FloatArray]
 
 def _meant(model: ObservedModel, known: Values, inputs: Sequence[FloatArray]) -> Places:
     """Where the infinities of each value are those of a mask: they are gone if the masks are finite."""
-    sane = model.without_masks(inputs)
+    sane = model.values(inputs, model.computed, sane=True)
     meant: Places = {name: np.zeros(value.shape, np.bool_) for name, value in known.items()}
     for name, other in sane.items():
         if name in known and known[name].dtype.kind == "f" and other.shape == known[name].shape:
@@ -249,11 +238,12 @@ def _guilty(model: ObservedModel, suspects: Sequence[Node], known: Values, input
         return next(iter(suspects), None)
     bad = ~np.isfinite(known[model.output])
     for suspect in suspects:
-        answer = model.answered(_mended([each for each in suspects if each is not suspect], known), inputs)
+        others = [each for each in suspects if each is not suspect]
+        answer = model.values(inputs, given=_mended(others, known)).get(model.output)
         if answer is not None and answer.shape == bad.shape and not np.isfinite(answer[bad][:1]).all():
             return suspect
     for suspect in suspects:
-        answer = model.answered(_mended([suspect], known), inputs)
+        answer = model.values(inputs, given=_mended([suspect], known)).get(model.output)
         if answer is not None and np.isfinite(answer).all():
             return suspect
     return suspects[0]
@@ -272,15 +262,15 @@ def _mended(nodes: Sequence[Node], known: Values) -> Values:
 def _observe(model: ObservedModel, inputs: Sequence[FloatArray], failed: FloatArray) -> tuple[Values, bool]:
     """Values of the intermediates, and whether the output kept its bits while they were observed."""
     names = model.computed
-    together = model.observed(names, inputs)
-    if together and same_values(together[0], failed):
-        return together[1], True
-    apart = [model.observed([name], inputs) for name in names[:_MOST_PROBES]]
+    together = model.values(inputs, names)
+    if together and same_values(together[model.output], failed):
+        return together, True
     kept: Values = {}
-    for seen in apart:
-        if seen and same_values(seen[0], failed):
-            kept |= seen[1]
-    return (kept, True) if kept else (together[1] if together else {}, False)
+    for name in names[:_MOST_PROBES]:
+        seen = model.values(inputs, [name])
+        if seen and same_values(seen[model.output], failed):
+            kept |= seen
+    return (kept, True) if kept else (together, False)
 
 
 def same_values(a: FloatArray, b: FloatArray) -> bool:
@@ -316,5 +306,5 @@ def _described(
 def _fails_on_ordinary_inputs(model: ObservedModel, node: Node, inputs: Sequence[FloatArray]) -> bool:
     """Whether the node also fails when every input is clamped to the ordinary range."""
     clamped = [np.clip(vector, -ORDINARY_Z, ORDINARY_Z) for vector in inputs]
-    seen = model.observed(list(node.outputs), clamped)
-    return seen is not None and not all(is_finite(seen[1][name]) for name in node.outputs if name in seen[1])
+    seen = model.values(clamped, node.outputs)
+    return not all(is_finite(seen[name]) for name in node.outputs if name in seen)

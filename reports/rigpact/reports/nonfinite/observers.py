@@ -236,7 +236,7 @@ class SwallowedValues:
         self._model = None if signature is None else ObservedModel(signature.path)
         self._run = None
         try:
-            self._run = None if self._model is None else self._model.observing(self._model.computed)
+            self._run = None if self._model is None else self._model.prepared(self._model.computed)
         except UnusableInput as error:  # a value that cannot be an output, such as a sequence
             self.not_seen = str(error.found)
 
