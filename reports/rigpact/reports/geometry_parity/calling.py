@@ -203,16 +203,13 @@ def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a function, of one compiled by torch.jit too; none for a function written in C."""
     compiled = getattr(getattr(function, "schema", None), "arguments", None)
     if compiled is not None:
-        return [_compiled(argument) for argument in compiled]
+        either, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        defaults = [each.default_value if each.has_default_value() else none for each in compiled]
+        return [inspect.Parameter(each.name, either, default=own) for each, own in zip(compiled, defaults, strict=True)]
     try:
         return list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
         return []
-
-
-def _compiled(argument: Any) -> inspect.Parameter:
-    default = argument.default_value if argument.has_default_value() else inspect.Parameter.empty
-    return inspect.Parameter(argument.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
 
 def _count(function: Callable[..., Any]) -> tuple[int, int]:

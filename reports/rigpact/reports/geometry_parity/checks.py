@@ -38,7 +38,6 @@ _FRAMES_AND_BONES, _FLAT = LAYOUTS["(B, T, J, *)"], LAYOUTS["(N, J*)"]
 
 
 def _error(known: Known, value: FloatArray, expected: FloatArray, dtype: str = "") -> float:
-    """The error between results that should be equal; 0 if they are equal within rounding."""
     if value.shape != expected.shape:
         return float("inf")
     errors = row_errors(known.function.role, value.astype(np.float64), expected.astype(np.float64))
@@ -47,7 +46,6 @@ def _error(known: Known, value: FloatArray, expected: FloatArray, dtype: str = "
 
 
 def _called(known: Known, *arrays: Array, layout: RowLayout | None = None) -> FloatArray | None:
-    """The result of a call, in another shape if that is wanted; None where the function refuses it."""
     function = known.function if layout is None else replace(known.function, layout=layout)
     try:
         return function(*arrays, fps=RATES_HZ[0])
@@ -281,7 +279,6 @@ def _cases_in_words(outcomes: list[Outcome]) -> str:
 
 
 def _collapsed(known: Known, finite: list[Outcome]) -> Iterator[Finding]:
-    """Finite results that are not rotations, of a function whose ordinary results are rotations."""
     if known.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM:
         return
     collapsed = [each for each in finite if _defect(known, each[2]) > NO_ROTATION_FROM]

@@ -109,7 +109,6 @@ def find_functions(
 
 
 def _roles_of(name: str) -> tuple[tuple[str, ...], bool]:
-    """The roles that have this name, and whether it is certain."""
     plain = next((name.removesuffix(end) for end in _LIBRARIES if name.endswith(end)), name)
     having = [role for role in ROLES.values() if {plain, name} & set(role.names)]
     return tuple(role.name for role in having), not any({plain, name} & set(role.loose) for role in having)
@@ -172,7 +171,6 @@ def _ways(found: Found, module: ModuleType, wanted: BackendName | None) -> list[
 
 
 def _known_words(roles: Sequence[str]) -> Iterator[tuple[str, Collection[str]]]:
-    """What may be declared of a function in these roles, by its key."""
     yield "role", ROLES
     yield from (("shape", TIMED if ROLES[role].timed else LAYOUTS) for role in roles)
     yield "takes", DECLARABLE

@@ -98,6 +98,11 @@ def order_in_name(name: str) -> str | None:
     return next((word for word in re.split(r"[^a-z]+", name.lower()) if word in ORDERS), None)
 
 
+def unless_declared(rule: Rule, found: str, declared: str) -> list[Named]:
+    """The finding that another convention than the declared one was found; none where it is that one."""
+    return [] if found == declared else [(rule, {"found": found, "declared": declared})]
+
+
 def own_first(own: str, every: Iterable[str]) -> list[str]:
     """The declared name, then every other one."""
     return list(dict.fromkeys((own, *every)))
@@ -109,8 +114,7 @@ def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) ->
     if kind in ("quat", "quat_sequence"):
         own = str(declared.quaternion_order)
         for order in own_first(own, ("xyzw", "wxyz")):
-            other = [] if order == own else [(rules.QUATERNION_ORDER, {"found": order, "declared": own})]
-            yield _quaternion(order, other)
+            yield _quaternion(order, unless_declared(rules.QUATERNION_ORDER, order, own))
     elif kind in ("six", "six_sequence"):
         packings = own_first(declared.rot6d_packing, ("columns", "interleaved"))
         columns = own_first(declared.rot6d_columns, COLUMN_PAIRS)
@@ -142,13 +146,12 @@ def _six(conventions: Conventions, declared: Conventions, *, is_transposed: bool
     codec, own = Rot6d(conventions), _axes_words(declared)
     found = _axes_words(conventions, is_transposed=is_transposed)
     rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
-    other: list[Named] = [] if found == own else [(rule, {"found": found, "declared": own})]
     turned: Compute = transposed if is_transposed else np.asarray
     return ValueForm(
         found,
         lambda six: turned(decoded(six, codec)),
         lambda matrix: encoded(turned(matrix), codec),
-        other,
+        unless_declared(rule, found, own),
         conventions,
         is_transposed,
     )
@@ -163,7 +166,6 @@ def _axes_words(conventions: Conventions, *, is_transposed: bool = False) -> str
 
 
 def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> ValueForm:
-    """Three angles of `scale` times radians."""
     to_rotation, to_angles = EULER[f"{turns.axes.upper()}_rad"]
     turned: Compute = transposed if turns.inverse else np.asarray
     findings: list[Named] = []
@@ -188,7 +190,6 @@ _RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1
 
 
 def _vector(ratio: float) -> ValueForm:
-    """A rotation vector that a function takes `ratio` times."""
     words = "exp(v)" if ratio == 1.0 else f"exp({ratio:.4g} · v)"
     return ValueForm(words, lambda v: exp_map(ratio * v), findings=ratio_findings(ratio, ROWS, "takes"))
 

@@ -125,7 +125,6 @@ def _constant_words(function: UserFunction) -> Iterator[dict[str, Any]]:
 
 
 def _order_said(function: UserFunction) -> EulerOrder:
-    """What is known of a function's Euler order, and who says it."""
     degrees = function.declared.degrees or _says_degrees(function)
     if function.declared.order is not None:
         return EulerOrder(function.declared.order, exact=True, source="declared", in_degrees=degrees)
@@ -142,7 +141,6 @@ def _order_said(function: UserFunction) -> EulerOrder:
 
 
 def _says_degrees(function: UserFunction) -> bool:
-    """Whether a function says itself that its angles are degrees: by its name, an argument's default, or its text."""
     flags = [each.default for each in parameters(function.function) if each.name.lower() in _DEGREE_NAMES]
     text = (getattr(function.function, "__doc__", None) or "").lower()
     in_text = "degree" in text and "radian" not in text
@@ -177,7 +175,6 @@ def _expected_shape(function: UserFunction, arrays: Sequence[Array]) -> tuple[in
 def _reading_of(
     function: UserFunction, value: FloatArray, inputs: tuple[Array, ...], conventions: Conventions
 ) -> Computation | None:
-    """What the results mean; None if no known convention explains them."""
     values = [value.astype(np.float64)]
     if function.rate is not None:
         with suppress(CallFailed):

@@ -25,6 +25,7 @@ from rigpact.reports.geometry_parity.forms import (
     forms_of,
     own_first,
     ratio_findings,
+    unless_declared,
 )
 from rigpact.reports.geometry_parity.roles import (
     MATCH,
@@ -131,11 +132,8 @@ def _velocities(declared: Conventions) -> Iterator[Operation]:
     """Angular velocities (T, …, 3) of rotations (T, …, 3, 3) at the first rate, in either frame, with every end."""
     own, is_half = str(declared.angvel_frame), declared.angvel_angle == "half"
     for frame, rows in product(own_first(own, ("parent", "local")), _ROWS):
-        findings: list[Named] = []
-        if frame != own:
-            findings.append((rules.VELOCITY_FRAME, {"found": frame, "declared": own}))
-        if rows not in (_REPEATED, _ALONE):
-            findings.append((rules.VELOCITY_ROWS, {"found": rows, "declared": _REPEATED}))
+        findings = unless_declared(rules.VELOCITY_FRAME, frame, own)
+        findings += unless_declared(rules.VELOCITY_ROWS, _REPEATED if rows == _ALONE else rows, _REPEATED)
         words = f"{'half of ' * is_half}fps · log of a step, {frame} frame; {rows}"
         yield words, _velocity(frame, rows, RATES_HZ[0] * (0.5 if is_half else 1.0)), findings
 
@@ -191,20 +189,17 @@ def read(
             ratios = [fitted_ratio(value, expected * rate / RATES_HZ[0]) for value, rate in rated]
             found = [ratio for ratio in ratios if ratio is not None]
             if len(found) == len(ratios):
-                about = _rate_findings if role.timed else _scale_findings
-                return _scaled(reading, found[0], about(found, len(given[0])))
+                return _scaled(role, reading, found, len(given[0]))
         elif reading.agrees(role, values[0], expected):
             return reading
     return _unwrapped(role, values[0], given[0], declared) if role.gives == "vector" and not role.timed else None
 
 
-def _scaled(reading: Computation, ratio: float, named: Sequence[Named]) -> Computation:
+def _scaled(role: Role, reading: Computation, ratios: Sequence[float], rows: int) -> Computation:
+    ratio = ratios[0]
+    named = _rate_findings(ratios, rows) if role.timed else ratio_findings(ratio, rows, "returns")
     words = reading.words if abs(ratio - 1.0) <= MATCH else f"{ratio:.4g} · {reading.words}"
     return Computation(words, lambda *given: ratio * reading.compute(*given), [*reading.findings, *named])
-
-
-def _scale_findings(ratios: Sequence[float], rows: int) -> list[Named]:
-    return ratio_findings(ratios[0], rows, "returns")
 
 
 def _rate_findings(ratios: Sequence[float], rows: int) -> list[Named]:
@@ -268,7 +263,6 @@ def _not_orthonormal(role: Role, declared: Conventions, said: EulerOrder) -> Ite
 
 
 def _mirrored(form: ValueForm) -> Compute:
-    """The rotation of six numbers with the sign of its third axis changed."""
     codec = Rot6d(form.conventions)
 
     def compute(six: FloatArray) -> FloatArray:
@@ -305,22 +299,18 @@ def _of_deltas(role: Role, declared: Conventions) -> Iterator[Computation]:
     letters = {"forward": "ΔR", "inverse": "ΔRᵀ"}[declared.delta_direction], "R_prev"
     own_order = " · ".join(letters if declared.compose_order == "delta_prev" else letters[::-1]) if is_product else ""
     products = _DELTA_PRODUCTS if is_product else {"": np.asarray}
-    deltas = ["a residual, to which the identity is added", "a whole rotation, no identity added"]
-    offsets = {deltas[0]: 1.0, deltas[1]: 0.0}
-    own_delta = deltas[declared.output_mode == "delta"]  # the deployed functions take a residual
+    offsets = {"a residual, to which the identity is added": 1.0, "a whole rotation, no identity added": 0.0}
+    own_delta = [*offsets][declared.output_mode == "delta"]  # the deployed functions take a residual
     readings = []
     for form, delta, order in product(
-        forms_of("six", role, declared, EulerOrder()), own_first(own_delta, deltas), products
+        forms_of("six", role, declared, EulerOrder()), own_first(own_delta, offsets), products
     ):
         if form.transposed:  # the six numbers of the inverse compose like the other order, which is listed
             continue
-        findings = [*form.findings]
-        if delta != own_delta:
-            findings.append((rules.DELTA_OTHERWISE, {"found": delta, "declared": own_delta}))
-        if order != own_order:
-            findings.append((rules.COMPOSE_ORDER, {"found": order, "declared": own_order}))
-        codec = Rot6d(form.conventions)
-        compute = _composed(codec, offsets[delta], products[order], [decoded] * len(role.takes))
+        findings = [*form.findings, *unless_declared(rules.DELTA_OTHERWISE, delta, own_delta)]
+        findings += unless_declared(rules.COMPOSE_ORDER, order, own_order)
+        decoders = [decoded] * len(role.takes)
+        compute = _composed(Rot6d(form.conventions), offsets[delta], products[order], decoders)
         readings.append(Computation(", ".join(filter(None, (order, form.words, delta))), compute, findings))
     yield from sorted(readings, key=lambda reading: len(reading.findings))
     own, offset = Rot6d(declared), offsets[own_delta]

@@ -295,7 +295,6 @@ def _sequence(rng: Generator) -> FloatArray:
 
 
 def _angles(rng: Generator, _conventions: Conventions) -> FloatArray:
-    """Angles of up to two extra turns, never near the jump of wrapping."""
     turns = 2.0 * np.pi * rng.integers(-2, 3, size=ROWS)
     return rng.uniform(-LARGEST_ANGLE_RAD, LARGEST_ANGLE_RAD, size=ROWS) + turns
 

@@ -87,7 +87,6 @@ def line_between(known: FloatArray, held: FloatArray, slack: FloatArray, size: f
 
 
 def _within(known: FloatArray, held: FloatArray, bound: FloatArray) -> Line | None:
-    """The first line that every second frame allows and all frames fit."""
     half = slice(None, None, 2)
     factor = _factor(known[half], held[half], bound[half])
     for line in (None if factor is None else Line(factor, 0.0), _whole(known[half], held[half], bound[half])):
@@ -148,6 +147,5 @@ def clipped_line(known: FloatArray, held: FloatArray, slack: FloatArray, size: f
 
 
 def _round32(value: float) -> float:
-    """The roundest number that a float32 stores so."""
     near = abs(value) * 2.0**-25
     return roundest(value - near, value + near) if value else 0.0

@@ -89,7 +89,6 @@ def find_statistics(path: Path, folder: Path) -> Iterator[StatisticsPair]:
 
 
 def _partner(key: str, one: str, others: tuple[str, ...], vectors: Mapping[str, FloatArray]) -> str | None:
-    """The key that says std where this one says mean."""
     if one not in key.lower():
         return None
     for other in others:
@@ -160,7 +159,6 @@ class Pairing:
         return self
 
     def _take(self, name: str, column: str | None) -> bool:
-        """Let a column hold a vector, if it is free."""
         if column is None or column in self.columns.values():
             return False
         self.columns[name], self.known[name] = column, self.rows[column]
@@ -179,7 +177,6 @@ class Pairing:
         return False
 
     def _alone(self, given: str) -> bool:
-        """The only column that is left of that width."""
         left = self._candidates(given)
         return len(left) == 1 and self._take(given, left[0])
 
@@ -198,7 +195,6 @@ class Pairing:
         return [stage.name for stage in made if all(need in (name, *self.known) for need in stage.needs)]
 
     def _pair(self, name: str) -> bool:
-        """Find the column of a given vector, or of a stage in its place, by what is made of it."""
         behind = self._behind(name)
         best: tuple[int, str, dict[str, Any]] | None = None
         for column in self._candidates(name):
@@ -256,7 +252,6 @@ class Pairing:
         return found
 
     def _choices(self, stages: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Words for what the contract leaves open at some stages, those that it assumes first."""
         own = {knob.name: knob for stage in stages for knob in self.graph[stage].every_knob}
         is_open = self.contract.system.left_open
         knobs = [knob for name, knob in own.items() if name in is_open and name not in self.words]

@@ -139,7 +139,6 @@ def _joint_names(order: Sequence[int], model: Model | None) -> tuple[tuple[str, 
 
 
 def _ranges(root: PlacedValue) -> dict[str, tuple[float, float]]:
-    """The command's ranges; empty where one of the three axes is missing or null."""
     commands = root.get("commands")
     for _, command in [] if commands.is_nothing else commands.children():
         ranges = command.get("ranges")
@@ -326,7 +325,6 @@ def _terms(model: Model, joints: tuple[str, ...]) -> tuple[Term, ...]:
 
 
 def _action(model: Model, joints: tuple[str, ...], pose: list[float] | None) -> Action | None:
-    """The targets; None where the network gives another number of them, or nothing is said of their scale."""
     scale = _numbers(model, "action_scale")
     if scale is None or model.output_width != len(joints):
         return None

@@ -141,7 +141,6 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
 
 
 def _system_of(recording: Path | None) -> str | None:
-    """The system that a trace says it is of: the contract has its name."""
     file = None if recording is None else open_file(recording)
     return file.trace.header.system if file is not None and file.kind is Kind.TRACE else None
 
@@ -307,7 +306,6 @@ def _denormalised(draft: Draft, found: Folder, name: str, stage: str, width: int
 
 
 def _recordings(draft: Draft, found: Folder) -> None:
-    """The columns that no vector takes, for the stages that are still to be written."""
     if found.recording is None:
         draft.notes.append("no recording lies here: with one, init looks for the parts of the network's input")
         return
@@ -358,7 +356,6 @@ def draft_folder(request: ImportRequest) -> Imported:
 
 
 def _differing(contract: Contract, recording: Path) -> set[str]:
-    """The stages that a recording does not bear out; nothing is searched."""
     try:
         gathered = read_evidence(recording, contract, EvidenceFiles())
     except NoVector:

@@ -111,7 +111,6 @@ class Environment:
         }  # fmt: skip
 
     def _chosen(self, asset: Any) -> list[str] | None:
-        """The joints of a resolved SceneEntityCfg: places, or a slice of all."""
         places = getattr(asset, "joint_ids", slice(None))
         chosen = self.joints[places] if isinstance(places, slice) else [self.joints[int(each)] for each in places]
         return [re.escape(each) for each in chosen]
@@ -166,7 +165,6 @@ class Environment:
 
     @property
     def _tracked(self) -> str:
-        """The command whose motion the terms compare the robot with."""
         terms = (term for term in self.terms.values() if getattr(term.func, "__name__", "") in TRACKING)
         return str(next(terms).params["command_name"])
 
@@ -193,7 +191,6 @@ class Environment:
 
 
 def _part(owner: Any, names: Sequence[str], expected: str) -> Any:
-    """The first of these attributes that is there."""
     found = next((getattr(owner, name) for name in names if getattr(owner, name, None) is not None), None)
     if found is None:
         hint = "Isaac Lab's or mjlab's managers"
@@ -202,7 +199,6 @@ def _part(owner: Any, names: Sequence[str], expected: str) -> Any:
 
 
 def _array(value: Any) -> FloatArray:
-    """A tensor on any device, or an array."""
     for step in ("detach", "cpu", "numpy"):
         value = getattr(value, step)() if hasattr(value, step) else value
     return np.asarray(value)

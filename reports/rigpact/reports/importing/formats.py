@@ -78,7 +78,6 @@ _MADE = {"affine": "scaled", "clip": "clipped", "select": "taken", "rotate": "tu
 
 
 def _cut(draft: Draft, found: Pairing, contract: Contract) -> None:
-    """Stages that are given, because a column holds them and none holds what they are made of."""
     for name in found.cut:
         entry = next(each for each in draft.stages if each.table["name"] == name)
         table = {key: entry.table[key] for key in ("name", "names", "unit") if key in entry.table}
@@ -175,7 +174,6 @@ def animation_to_draft(path: Path, animation: Animation) -> Draft:
 
 
 def _poses(draft: Draft, order: str, ending: str, joints: Sequence[Joint]) -> None:
-    """The angles of some joints as quaternions x, y, z, w."""
     names = draft.list_of([joint.name for joint in joints], f"joints{ending}")
     source = draft.give(f"rotation{ending}", names=names, kind="euler_xyz", size=3)
     draft.recordings[source] = "rotation"
@@ -248,12 +246,7 @@ def _policy_draft(request: ImportRequest) -> Draft:
     return lerobot.to_draft(PlacedValue(root, request.source), request)
 
 
-def _bvh_draft(request: ImportRequest) -> Draft:
-    return animation_to_draft(request.source, read_bvh_animation(request.source))
-
-
 def _bag_draft(request: ImportRequest) -> Draft:
-    """The declaration that a bag's metadata makes: names, scales and poses that the runtime wrote beside its topics."""
     said, beside = mcap_words(request.source), request.model
     joints = len(said.get("joint_names", "").split(","))
     inputs, outputs = ({"obs": None}, {"actions": joints}) if beside is None else (beside.inputs, beside.outputs)
@@ -310,6 +303,6 @@ def _yaml_draft(request: ImportRequest) -> Draft:
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
     ".onnx": _onnx_draft, ".py": legged_gym.classes_to_draft, ".json": _policy_draft, ".mcap": _bag_draft,
-    ".bvh": _bvh_draft,
+    ".bvh": lambda request: animation_to_draft(request.source, read_bvh_animation(request.source)),
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""

@@ -224,7 +224,6 @@ def _joints(root: PlacedValue, model: Model | None) -> tuple[tuple[str, ...], st
 
 
 def _fits(pattern: str, name: str, node: PlacedValue) -> bool:
-    """Whether a regular expression of the file is the whole of a joint's name."""
     try:
         return is_whole(pattern, name)
     except (re.error, ValueError) as error:
@@ -267,7 +266,6 @@ def _policy_group(root: PlacedValue) -> PlacedValue:
 
 
 def _of_bodies(root: PlacedValue) -> dict[str, int]:
-    """The widths of terms of several bodies: those whose motion a command tracks."""
     commands = root.get("commands")
     tracked = [each.get("body_names") for _, each in (() if commands.is_nothing else commands.children())]
     count = sum(len(each.elements()) for each in tracked if not each.is_nothing)

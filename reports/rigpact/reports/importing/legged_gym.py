@@ -40,7 +40,6 @@ _SECONDS = 0.8
 
 
 def _read_configuration(path: Path, base: Path | None) -> PlacedValue:
-    """The configuration of a robot's class, with what it inherits; UnusableInput where no class of the file has `init_state`."""
     own = read_classes(path)
     known = {**({} if base is None else read_classes(base)), **own}
     named = [each for each in own.values() if {"init_state", "control"} & each.inner.keys()]
@@ -101,7 +100,6 @@ def _joints(root: PlacedValue, angles: Mapping[str, PlacedValue], count: int) ->
 
 
 def _terms(root: PlacedValue, count: int) -> tuple[str, ...]:
-    """The terms of the class that has as many numbers."""
     env = root.get("env")
     if not env.get("num_single_obs").is_nothing:
         return _HUMANOID

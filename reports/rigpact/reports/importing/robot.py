@@ -156,10 +156,7 @@ class Robot:
 COMMANDS = ("velocity_commands", "command", "commands", "generated_commands", "keyboard_velocity_commands")
 Steps = list[tuple[str, dict[str, Any]]]
 _INTO: Steps = [("relative", {"direction": "into_frame"})]
-_SIX: Steps = [
-    ("compose", {"product": "inverse_of_first"}),
-    ("convert", {"to": "rot6d", "writes": "interleaved"}),
-]
+_SIX: Steps = [("compose", {"product": "inverse_of_first"}), ("convert", {"to": "rot6d", "writes": "interleaved"})]
 TRACKING: Mapping[str, tuple[int | None, Sequence[str], Steps]] = {
     "motion_command": (None, ("motion_joint_pos", "motion_joint_vel"), [("concatenate", {})]),
     "motion_anchor_pos_b": (3, ("motion_anchor_pos", "robot_anchor_pos", "robot_anchor_quat"), _INTO),

@@ -21,7 +21,6 @@ _STEPS = {
 
 
 def _term_stages(robot: Robot, term: Term, group: TermGroup) -> str:
-    """The stages of a term, one after the other; returns the name of the last one, which is the term's."""
     own: Steps = [] if term.clip is None else [("clip", {"lowest": term.clip[0], "highest": term.clip[1]})]
     if term.is_scaled:
         own.insert(0 if group.scale_first else len(own), ("affine", {"scale": term.scale}))
@@ -164,7 +163,6 @@ def _of_motion(robot: Robot, name: str, bodies: int) -> str:
 
 
 def _torso(robot: Robot, name: str, kind: str) -> str:
-    """The turn of a robot's torso: of the pelvis, which has the sensor, then of the waist."""
     waist = [next((joint for joint in robot.measured if part in joint), "") for part in _WAIST]
     if not all(waist):
         said = (
@@ -223,7 +221,6 @@ def robot_to_draft(robot: Robot) -> Draft:
 
 
 def _observation(robot: Robot, group: TermGroup) -> None:
-    """The terms one after the other, then their history or their concatenation."""
     draft, lengths = robot.draft, {term.history for term in group.terms}
     ends = [_term_stages(robot, term, group) for term in group.terms]
     if group.clip is not None:

@@ -186,7 +186,6 @@ def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) ->
 
 
 def _is_same(one: Source, other: Source, own: Sequence[ColumnLine | None], others: Sequence[ColumnLine | None]) -> bool:
-    """Whether two sources hold the same numbers in the columns that are taken."""
     pairs = [(a.channel, b.channel) for a, b in zip(own, others, strict=False) if a is not None and b is not None]
     return all(np.array_equal(one.rows[:, a], other.rows[:, b], equal_nan=True) for a, b in pairs)
 
@@ -285,7 +284,6 @@ def _lines_of(
 
 
 def _trimmed(found: Sequence[Piece]) -> Iterator[Piece]:
-    """Columns of which nothing is known side by side as one piece."""
     for is_open, run in groupby(found, lambda piece: piece.source is None):
         pieces = list(run)
         yield from [Piece(pieces[0].start, None, (None,) * len(pieces))] if is_open else pieces

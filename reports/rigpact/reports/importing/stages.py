@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reports.importing.affine import Line
 from rigpact.reports.importing.columns_by_value import StatisticsPair, is_near
 from rigpact.reports.importing.draft import Draft, Entry, word
 from rigpact.reports.importing.observation import Block, ObservationLayout, VectorBlock, infer_layout
@@ -103,7 +102,6 @@ class Columns:
         return vector if vector == name else self.draft.compute(name, "affine", vector, GUESS, scale=1.0)
 
     def _scored(self, column: str) -> tuple[str, str, StatisticsPair] | None:
-        """The operation, the column and the statistics that a column is normalised or denormalised with."""
         held = self.rows[column]
         before = [name for name in list(self.rows)[: self._place(column)] if self.rows[name].shape == held.shape]
         fitting = [each for each in self.statistics if each.width == held.shape[1] and column not in self.refused]
@@ -167,7 +165,6 @@ class Columns:
         return {"names": self.draft.list_of(names, wish)} if names else {"size": width}
 
     def _before(self, column: str) -> str | None:
-        """The column whose numbers of the frame before these are."""
         held, later = self.rows[column], np.flatnonzero(self.follows)
         for name, rows in self.rows.items():
             if name == column or rows.shape != held.shape or len(later) < 2 or np.array_equal(rows, held):
@@ -205,7 +202,9 @@ class Columns:
         if source is None:
             raise ValueError(f"{wish} has no source")
         found = [each for each in piece.columns if each is not None]
-        limited = [list(run) for _, run in groupby(found, lambda each: _ends(each.line))]
+        limited = [
+            list(run) for _, run in groupby(found, lambda each: (each.line.lowest is None, each.line.highest is None))
+        ]
         if len(limited) > 1:  # a limit that some of the numbers have
             starts = [0, *accumulate(map(len, limited))]
             runs = [Piece(piece.start + at, source, tuple(run)) for at, run in zip(starts, limited, strict=False)]
@@ -269,7 +268,6 @@ class Columns:
                 self.draft.given[place] = Entry(table, (said,))
 
     def _last(self, answer: str) -> str:
-        """The answer of the frame before, as a vector that is taken over."""
         key = f"last {answer}"
         if key not in self.made:
             name = self.draft.free_name(f"last_{word(answer, 'answer')}")
@@ -327,16 +325,11 @@ class Columns:
 _STEPS = {"affine": "relative", "select": "policy", "clip": "clipped"}
 
 
-def _ends(line: Line) -> tuple[bool, bool]:
-    return line.lowest is not None, line.highest is not None
-
-
 def _one_or_list(numbers: Sequence[Any]) -> Any:
     return numbers[0] if len(set(numbers)) == 1 else list(numbers)
 
 
 def _lay_out(columns: Columns, layout: ObservationLayout, column: str, name: str) -> None:
-    """Pieces, their histories, and what is left open as columns of the recording itself."""
     draft = columns.draft
     parts: list[tuple[VectorBlock, list[str]]] = []
     for part in layout.parts:

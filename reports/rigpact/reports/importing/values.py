@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -108,7 +109,7 @@ class ImportRequest:
         return named_file(self.onnx, self.out)
 
 
-_LONGEST_LIST = 65536
+_LONGEST_LIST, _LARGEST = 65536, sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ class PlacedValue:
 
     def number(self) -> float:
         """A finite number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not _is_finite(self.value):
+        if isinstance(self.value, bool) or not isinstance(self.value, int | float) or not abs(self.value) <= _LARGEST:
             raise self.wrong("a number")
         return float(self.value)
 
@@ -248,10 +249,3 @@ class PlacedValue:
             raise self.wrong("a low and a high end", found=f"{len(ends)} numbers")
         low, high = (each.value if each.value in (math.inf, -math.inf) else each.number() for each in ends)
         return float(low), float(high)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond float64
-        return False

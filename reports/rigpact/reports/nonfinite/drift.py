@@ -269,7 +269,6 @@ def judge_drift(subject: RunSetup, frames: int, against: Path | Recording | None
 
 
 def _left(subject: RunSetup, spread: Spread) -> Left | None:
-    """What the unperturbed run left at the sampled frames."""
     leaving = Leaving(subject.contract, subject.mode, subject.clip)
     for frame, stages in spread.stages.items():
         leaving(frame, {name: rows[0] for name, rows in stages.items()})
@@ -308,7 +307,6 @@ def _lost(contract: Contract, stage: Stage, recording: Recording, rows: FloatArr
 
 
 def _farthest_part(contract: Contract, stage: Stage, theirs: FloatArray, ours: FloatArray) -> str:
-    """The bone or field with the largest distance; a non-finite value is the farthest."""
     with np.errstate(all="ignore"):
         difference = np.abs(theirs.astype(np.float64) - ours)
         sizes = None if stage.measure.sizes is None else stage.measure.sizes(contract, ours[None], theirs[None])[0]

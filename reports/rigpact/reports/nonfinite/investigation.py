@@ -228,7 +228,6 @@ def _answers_to_other_inputs(subject: RunSetup, precursors: Iterable[Departure])
 
 
 def _notes(unread: Mapping[str, int], inside: Iterable[SwallowedValues]) -> Iterator[str]:
-    """Values that are not defects of the run, by stage the first frame that has one; what could not be looked at."""
     for name, frame in unread.items():
         yield f"{name} holds values that are not finite from frame {frame} on, and nothing of this contract reads them"
     yield from (f"the values inside the model were not looked at: {each.not_seen}" for each in inside if each.not_seen)

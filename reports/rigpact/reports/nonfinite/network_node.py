@@ -190,7 +190,6 @@ def name_node(path: Path, inputs: Sequence[FloatArray], failed: FloatArray, outp
 
 
 def _origin_of(model: ObservedModel, known: Values, inputs: Sequence[FloatArray]) -> Node | None:
-    """The node to name; None where no node makes a bad value."""
     makers = [(node, made(node, known, model.weights)) for node in model.nodes]
     meant = _meant(model, known, inputs)
     first_nan = None
@@ -250,7 +249,6 @@ def _guilty(model: ObservedModel, suspects: Sequence[Node], known: Values, input
 
 
 def _mended(nodes: Sequence[Node], known: Values) -> Values:
-    """The nodes' bad outputs with ordinary numbers."""
     return {
         name: ordinary(known[name])
         for node in nodes
@@ -304,7 +302,6 @@ def _described(
 
 
 def _fails_on_ordinary_inputs(model: ObservedModel, node: Node, inputs: Sequence[FloatArray]) -> bool:
-    """Whether the node also fails when every input is clamped to the ordinary range."""
     clamped = [np.clip(vector, -ORDINARY_Z, ORDINARY_Z) for vector in inputs]
     seen = model.values(clamped, node.outputs)
     return not all(is_finite(seen[name]) for name in node.outputs if name in seen)

@@ -295,7 +295,6 @@ class SwallowedValues:
 
 
 def _caught_by(model: ObservedModel, name: str, known: Values) -> str:
-    """The first node after it whose output is finite although an input of it is not."""
     tainted = {name}
     for after in model.nodes:
         if not tainted.intersection(after.inputs):

@@ -93,8 +93,6 @@ def operands_of(moment: Moment, stage: str, channel: int) -> dict[str, float]:
 
 
 class _Search:
-    """Evaluates the stage with numbers replaced by ordinary ones."""
-
     def __init__(self, moment: Moment, stage: str, channel: int) -> None:
         self._moment, self._stage, self._channel = moment, stage, channel
         files = files_of(moment.contract)
@@ -208,7 +206,6 @@ class Origin(AsJson):
 
 
 def _word(value: float) -> float | str:
-    """A value for JSON: NaN and infinities become the words of the trace format."""
     if np.isfinite(value):
         return value
     return "NaN" if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -320,7 +317,6 @@ def _origin(moment: Moment, link: Link, chain: tuple[Link, ...], value: float | 
 
 
 def _node(moment: Moment, stage: str) -> NodeOrigin | None:
-    """The model's node that made a bad answer; None without a model or without all of its inputs."""
     networks = each_network(moment.evidence.network, moment.contract.system)
     network, system = next((each for each in networks if stage in each[1].outputs), (None, moment.contract.system))
     signature = getattr(network, "signature", None)

@@ -302,7 +302,6 @@ def _asset(name: str) -> str:
 
 
 def _code(text: str) -> Markup:
-    """HTML of a text with `code` between backticks; everything is escaped first."""
     pieces = str(escape(plain(text))).split("`")
     if len(pieces) % 2 == 0:
         return escape(plain(text))

@@ -158,7 +158,6 @@ def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
 
 
 def _values(values: Values, rows: Rows) -> dict[str, Any]:
-    """The numbers of a stage, a list a channel; None for one that is not finite."""
     sides = {
         side: [[float(f"{each:.5g}") if np.isfinite(each) else None for each in channel] for channel in shown[rows].T]
         for side, shown in (("expected", values.expected), ("recorded", values.recorded))
