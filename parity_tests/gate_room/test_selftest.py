@@ -19,7 +19,7 @@ from rigpact.reports import beside as processes
 from rigpact.reports.beside import process_pool
 from rigpact.reports.gate import plants, selftest
 from rigpact.reports.gate.plants import READERS, _edited_declaration
-from rigpact.reports.gate.project import Project, sound_run
+from rigpact.reports.gate.project import Project, played
 
 from ..engine_recordings import as_engine
 from ..soon import SOON
@@ -51,8 +51,8 @@ def test_what_is_planted_is_noticed_and_the_project_stays(project, command, monk
     assert {name: each["noticed_by"] for name, each in outcomes(document).items()} == dict.fromkeys(
         damages, "engine-trace"
     )
-    monkeypatch.setattr(plants, "single_changes", lambda contract: list(single_changes(contract))[::60])
-    monkeypatch.setattr(plants, "SLIPS", dict(list(SLIPS.items())[::8]))
+    monkeypatch.setattr(plants.mutants, "single_changes", lambda contract: list(single_changes(contract))[::60])
+    monkeypatch.setattr(plants.mutants, "SLIPS", dict(list(SLIPS.items())[::8]))
     status, document = told(command, project, FILES, "engine")
     assert (status, document["caught"]) == (0, document["planted"])
     assert document["planted"] > 3
@@ -117,7 +117,7 @@ def test_every_defect_in_the_demo_is_caught(tmp_path, command, monkeypatch):
 def test_processes_give_the_answers_of_one_process(project, command, monkeypatch):
     """How many processors a build server has must not change what the self-test says."""
     monkeypatch.setattr(selftest, "_FEW", 1)
-    monkeypatch.setattr(plants, "MODEL_EDITS", dict(list(MODEL_EDITS.items())[:2]))
+    monkeypatch.setattr(plants.mutants, "MODEL_EDITS", dict(list(MODEL_EDITS.items())[:2]))
     answers = []
     for processors in (1, 2):
         monkeypatch.setattr(processes, "processors", lambda count=processors: count)
@@ -206,7 +206,10 @@ def declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     run = RecordedRun("clip.trace.safetensors", "engine", "clip.trace.safetensors")
     clip = read_trace(run.file)
     write_trace(
-        sound_run(project, run, replace(clip, header=replace(clip.header, mode="teacher"))), "engine.trace.safetensors"
+        played(
+            project, project.contract, project.network, run, replace(clip, header=replace(clip.header, mode="teacher"))
+        ),
+        "engine.trace.safetensors",
     )
     as_engine("engine.trace.safetensors")
     return tmp_path

@@ -91,7 +91,6 @@ def demonstrate(console: Console) -> tuple[FindingsReport, Diagnosis]:
 
 
 def _record_an_engine() -> None:
-    """Play an engine with the mistake, and keep only its numbers."""
     run(ContractFiles(BUNDLE, settings=(SETTING, MISTAKE)), CLIP, PLAYED, MODEL)
     convert_recording(PLAYED, ENGINE, ContractFiles())
 

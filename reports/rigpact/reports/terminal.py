@@ -102,12 +102,6 @@ def say(text: str) -> None:
         sys.stdout.write(f"{plain(text)}\n")
 
 
-def say_now(text: str) -> None:
-    """Write a part of an answer that is ready before the rest."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
 def say_aside(text: str) -> None:
     """Print a line on stderr: progress, or what is not a part of the answer. A stderr that is closed or full changes nothing."""
     with suppress(OSError):
@@ -189,7 +183,6 @@ def _places(findings: Sequence[Finding]) -> str:
 
 
 def _print_more(rule: Rule, number: int, console: Console) -> None:
-    """Say how many findings of a rule are not shown."""
     line = Text(f"{number} more of {rule.code} ").append(rule.severity.value, style=STYLES[rule.severity])
     console.print(line.append(f" ({rule.name}); --format json has every finding", style="default"))
 
@@ -387,5 +380,4 @@ _MARKUP = re.compile(r"<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<=\])\(|:(?=//)|(?<=www
 
 
 def _code(text: str) -> str:
-    """Text in a code span in a table: it ends neither."""
     return printable(text).replace("|", "\\|").replace("`", "'")

@@ -111,7 +111,6 @@ def _with_command(word: str) -> Any:
 
 
 def _without_options(command: CommandInfo) -> CommandInfo:
-    """A command as the help of all commands shows it: its name and what it does."""
     shown = copy(command)
     shown.help, shown.callback = inspect.getdoc(command.callback), lambda: None
     return shown
@@ -155,7 +154,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _say_aside(line: str) -> None:
-    """Print a line on stderr. What draws tables is loaded only where there is something to say."""
     from rigpact.reports.terminal import say_aside
 
     say_aside(line)

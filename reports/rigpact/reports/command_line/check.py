@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +25,7 @@ from rigpact.reports.command_line.report_formats import (
     print_rendered,
     refuse_others,
 )
-from rigpact.reports.renderers import HTML
+from rigpact.reports.renderers import HTML, one_part
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,7 +114,9 @@ def check(
         raise typer.Exit
     if module is None:
         report = options.configured(report, configuration)
-    print_found(report, show, output_format, partial(print_rendered, report, "check", title, strict=strict))
+    print_found(
+        report, show, output_format, lambda word: print_rendered(one_part("check", title, report, strict=strict), word)
+    )
     raise typer.Exit(report.exit_code(strict=strict))
 
 
@@ -177,7 +178,6 @@ def _show(report: FindingsReport, console: Console) -> None:
         from rigpact.reports.engine.canary import canary_sentences
 
         print_body(canary_sentences(report), console)
-    from rigpact.reports.renderers import one_part
 
     groups: dict[tuple[int, str, int], list[Finding]] = {}
     for place, cause in enumerate(one_part("check", "", report).causes):
@@ -309,7 +309,6 @@ def _what(a: Path, b: Path | None, bundle: Path | None, *, is_change: bool) -> s
 
 
 def _refuse_others(what: str, given: Sequence[str]) -> None:
-    """UnusableInput for options of another comparison: passed over, they would seem to have been followed."""
     if others := [name for name in given if name not in _TAKES[what]]:
         expected = " or ".join(each for each, takes in _TAKES.items() if others[0] in takes)
         raise UnusableInput(", ".join(others), what, expected)
@@ -322,7 +321,7 @@ def _print_comparison(report: FindingsReport, output_format: str, *, strict: boo
         if word in (MARKDOWN, HTML):
             print_comment(answer_of_comparison(report, strict=strict), word)
         else:
-            print_rendered(report, "diff", "Two recordings", word, strict=strict)
+            print_rendered(one_part("diff", "Two recordings", report, strict=strict), word)
 
     print_found(report, print_comparison, output_format, rendered)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -140,12 +141,12 @@ class _Early:
     def __call__(self, notes: Sequence[str], stages: Sequence[StageVerdict], first: Divergence | None) -> None:
         """Print notes, stages and the first divergence."""
         from rigpact.reports.diagnosing.diagnosis_text import known_body
-        from rigpact.reports.terminal import is_quiet, print_body, say_now, stdout
+        from rigpact.reports.terminal import is_quiet, print_body, stdout
 
         if self._is_shown and not is_quiet():
             self.said, console = list(known_body(stages, first, notes=notes)), stdout()
             print_body(self.said, console)
-            say_now("")
+            sys.stdout.flush()
 
 
 def _show(diagnosis: Diagnosis, notes: list[str], output_format: str, early: _Early) -> None:

@@ -18,10 +18,10 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.settings.table import today
 from rigpact.reports.command_line import options
 from rigpact.reports.command_line import report_formats as formats
-from rigpact.reports.renderers import Output, render
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
+    from rigpact.reports.gate.compared_run import ComparedRun
     from rigpact.reports.gate.found_files import FoundFiles
     from rigpact.reports.gate.measured import GateMeasurement
     from rigpact.reports.gate.report import GateReport
@@ -47,9 +47,7 @@ def gate(
     only: Annotated[
         list[PlantKind] | None, typer.Option("--only", help="With --selftest: plant only there; may be repeated.")
     ] = None,
-    output_format: formats.FormatOfGate = formats.TEXT,
-    report: options.ReportFiles = None,
-    html: options.HtmlFile = None,
+    output_format: formats.FormatOfReport = formats.TEXT,
     strict: options.Strict = False,
 ) -> None:
     """Judge everything that a change can break: one verdict.
@@ -62,16 +60,21 @@ def gate(
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive import write_archive
 
-    given = {"--archive": archive, "--from": from_archive, "--base": base, "--report": report, "--html": html}
-    words = [name for name, value in (given | {"--strict": strict}).items() if value]
+    given = {
+        "--archive": archive,
+        "--from": from_archive,
+        "--base": base,
+        "--report": formats.ASKED.get(),
+        "--strict": strict,
+    }
+    words = [name for name, value in given.items() if value]
     if selftest or only:
         _refuse_beside_selftest(words, output_format, is_asked=selftest)
-    outputs = formats.outputs_of(report, html)
     kept, source = (path.absolute() if path else None for path in (archive, from_archive))
-    formats.refuse_one_path_twice([output.path for output in outputs] + ([kept] if kept else []))
+    formats.refuse_one_path_twice([output.path for output in formats.ASKED.get()] + ([kept] if kept else []))
     configuration = options.configuration_from_option(config)
     if source is not None and (configuration is None or configuration.gate is None):
-        _show(source, [word for word in words if word in {"--archive", "--base", "--strict"}], outputs, output_format)
+        _show(source, [word for word in words if word in {"--archive", "--base", "--strict"}], output_format)
     if configuration is None:
         raise UnusableInput(FILE_NAME, "nothing", "a configuration with a table [gate]", "`rigpact init` writes one")
     asked = as_reached(configuration.path) if config is not None else working_directory() / FILE_NAME
@@ -86,16 +89,14 @@ def gate(
         measurement, answer = _answer(configuration, found, asked, source, base)
         if kept is not None:
             write_archive(kept, measurement, answer)
-        for output in outputs:
-            formats.write_output(output, answer, measurement.runs)
-        _print_answer(answer, output_format)
+        _print_answer(answer, output_format, measurement.runs)
     for part in measurement.parts:
         for remark in part.remarks:
             sys.stderr.write(f"{part.name}: {remark}\n")
     raise typer.Exit(answer.exit_code)
 
 
-def _show(archive: Path, words: Sequence[str], outputs: Sequence[Output], output_format: str) -> NoReturn:
+def _show(archive: Path, words: Sequence[str], output_format: str) -> NoReturn:
     """The answer of an archive as it was given. words: options that only a judgement has."""
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive import read_archive
@@ -104,9 +105,7 @@ def _show(archive: Path, words: Sequence[str], outputs: Sequence[Output], output
     if words:
         raise UnusableInput(FILE_NAME, f"nothing, and {', '.join(words)}", "settings with a table [gate] to judge by")
     kept = read_archive(archive)
-    for output in outputs:
-        formats.write_output(output, kept.report, kept.runs)
-    _print_answer(kept.report, output_format)
+    _print_answer(kept.report, output_format, kept.runs)
     say_aside("no settings with a table [gate] here: this is the answer as it was given")
     raise typer.Exit(kept.report.exit_code)
 
@@ -151,13 +150,10 @@ def _answer(
     return measurement, judge_gate(measurement, configuration, today(), others, guard.findings)
 
 
-def _print_answer(answer: GateReport, output_format: str) -> None:
-    """Print the answer. A format for machines is always UTF-8, whatever the console's encoding."""
+def _print_answer(answer: GateReport, output_format: str, runs: Sequence[ComparedRun]) -> None:
     from rigpact.reports.renderers.for_people import print_gate
 
-    formats.print_found(
-        answer, print_gate, output_format, lambda name: typer.echo(render(answer, name).encode(), nl=False)
-    )
+    formats.print_found(answer, print_gate, output_format, lambda word: formats.print_rendered(answer, word, runs))
 
 
 # `rigpact init`: a project's settings for the files that lie in a folder, and a contract where none is there.
@@ -195,7 +191,7 @@ def init(
     path = out or folder / "contract.toml"
     if status:
         options.refuse_beside(
-            {"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other options.option"
+            {"--from": source, **of_import, "--fps": fps, "--out": out}, "--status", "no other option"
         )
         _say_status(folder, output_format)
         return
@@ -375,8 +371,10 @@ def _figures(folder: Path, found: FoundFiles) -> tuple[int | None, int | None]:
 
 
 def _counts(found: FoundFiles) -> dict[str, int]:
+    from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER
+
+    engines = sum(trace.header.producer != OWN_PRODUCER for _, trace in found.traces)
     return {
-        "clip": len(found.clips), "teacher file": len(found.predictions) + len(found.batches),
-        "engine trace": len(found.engine_traces), "model": len(found.models) + len(found.own_models),
-        "companion": len(found.companions),
+        "clip": len(found.clips), "teacher file": len(found.predictions) + len(found.batches), "engine trace": engines,
+        "model": len(found.models) + len(found.own_models), "companion": len(found.companions),
     }  # fmt: skip

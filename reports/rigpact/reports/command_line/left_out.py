@@ -133,7 +133,6 @@ class Command(TyperCommand):
 
 
 def _word(parameter: Any) -> str:
-    """What a command line calls a parameter: its option with what stands for the value, or its place."""
     if parameter.param_type_name == "argument":
         return str(parameter.metavar or parameter.name.upper())
     return f"{max(parameter.opts, key=len)} {parameter.metavar or ''}".strip()
@@ -204,7 +203,6 @@ def _files(values: Values, reads: Reads, gate: GateSettings, row: RecordedRun | 
 
 
 def _words(conventions: Mapping[str, Any], given: set[str]) -> Iterator[str]:
-    """Conventions of the settings as words of `--set`, without those that the command line gives."""
     for name, value in conventions.items():
         if name not in given:
             yield f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
@@ -215,13 +213,11 @@ def _is_same(word: object, path: Path) -> bool:
 
 
 def _shown(key: str, value: Any, reads: Reads) -> str:
-    """A parameter that was filled in, as a command line gives it."""
     word = "" if key in reads.judged else {"bundle": "--contract", "settings": "--set"}.get(key, f"--{key}")
     return " ".join(f"{word} {each}".strip() for each in ([value] if isinstance(value, str) else value))
 
 
 def _judged(values: Values, reads: Reads) -> list[Path]:
-    """The files that are judged, as far as the command line names them."""
     words = (values[name] or () for name in reads.judged)
     return [Path(each) for word in words for each in ([word] if isinstance(word, str | Path) else word)]
 

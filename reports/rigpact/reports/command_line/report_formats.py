@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial, wraps
@@ -24,14 +24,13 @@ from rigpact.reports.renderers import FORMATS, HTML, Output, parse_output, rende
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rigpact.contract.findings import FindingsReport
     from rigpact.reports.gate.compared_run import ComparedRun
     from rigpact.reports.gate.report import GateReport
     from rigpact.reports.terminal import Answer, Figures, Sentence
 
 
 # `--report FORMAT=FILE` and `--html FILE`: the answer that a command prints, written into files in other formats too.
-_ASKED: ContextVar[tuple[Output, ...]] = ContextVar("asked", default=())
+ASKED: ContextVar[tuple[Output, ...]] = ContextVar("asked", default=())
 
 
 def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
@@ -53,19 +52,9 @@ def refuse_one_path_twice(paths: Sequence[Path]) -> None:
         raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
 
 
-@contextmanager
-def answers_asked(outputs: Sequence[Output]) -> Iterator[None]:
-    """Within this, what a command prints is written into these files too."""
-    token = _ASKED.set(tuple(outputs))
-    try:
-        yield
-    finally:
-        _ASKED.reset(token)
-
-
 def asked_formats() -> list[str]:
     """The formats of the files that are asked for."""
-    return [output.format for output in _ASKED.get()]
+    return [output.format for output in ASKED.get()]
 
 
 def write_answers(show: Callable[[str], None]) -> None:
@@ -73,7 +62,7 @@ def write_answers(show: Callable[[str], None]) -> None:
     from rigpact.contract.files import write_bytes
     from rigpact.reports.terminal import quietly
 
-    for output in _ASKED.get():
+    for output in ASKED.get():
         written = io.BytesIO()
         stream = io.TextIOWrapper(written, "utf-8", newline="", write_through=True)
         with redirect_stdout(stream), quietly(is_quiet=False):
@@ -138,21 +127,8 @@ def _option(choices: tuple[str, ...], words: str) -> Any:
     return option("--format", f"<{'|'.join(choices)}>", words, parser=chosen)
 
 
-FormatOfGate = Annotated[str, _option(CHOICES, "Text for people, JSON for machines; others for CI.")]
 FormatOfReport = Annotated[str, _option((*CHOICES, HTML), "Text for people, JSON for machines; others for CI.")]
 FormatOfAnswer = Annotated[str, _option((TEXT, JSON, MARKDOWN, HTML), "Text, JSON or a comment.")]
-
-
-def write_output(output: Output, gate: GateReport, runs: Sequence[ComparedRun]) -> None:
-    """Write one complete file."""
-    if output.format == HTML:
-        from rigpact.reports.viewer import write_html
-
-        write_html(output.path, gate, runs)
-    else:
-        from rigpact.contract.files import write_bytes
-
-        write_bytes(output.path, render(gate, output.format).encode("utf-8"))
 
 
 def refuse_others(output_format: str, known: Sequence[str], what: str) -> None:
@@ -183,20 +159,12 @@ def print_comment(answer: Answer, output_format: str) -> None:
     typer.echo(comment(answer, output_format).encode("utf-8"), nl=False)
 
 
-def print_rendered(report: FindingsReport, name: str, title: str, output_format: str, *, strict: bool = False) -> None:
-    """Print one command's report in one of the renderers' formats, always as UTF-8.
+def print_rendered(gate: GateReport, output_format: str, runs: Sequence[ComparedRun] = ()) -> None:
+    """Print a report in one of the renderers' formats, always as UTF-8. runs: what its page draws."""
+    from rigpact.reports.viewer import render_html
 
-    name, title: of the part that the report becomes; strict: warnings fail it too.
-    """
-    from rigpact.reports.renderers import one_part
-
-    gate = one_part(name, title, report, strict=strict)
-    if output_format == HTML:
-        from rigpact.reports.viewer import render_html
-
-        typer.echo(render_html(gate, ()).encode("utf-8"), nl=False)
-    else:
-        typer.echo(render(gate, output_format).encode("utf-8"), nl=False)
+    text = render_html(gate, runs) if output_format == HTML else render(gate, output_format)
+    typer.echo(text.encode("utf-8"), nl=False)
 
 
 # Options that many commands have alike, and whose functions do not see: `-q`, `--config`, `--report`, `--operations FILE.py`.
@@ -229,7 +197,7 @@ def with_options(command: Command, *names: str) -> Command:
                 outputs = outputs_of(given["report"], given["html"])
                 for output in outputs:
                     get_args(own.parameters["output_format"].annotation)[1].parser(output.format)
-                held.enter_context(answers_asked(outputs))
+                held.callback(ASKED.reset, ASKED.set(tuple(outputs)))
             if given.get("own_operations"):
                 _use_operations(given["own_operations"], held, is_each=bool(options.get("each")))
             command(**options)

@@ -94,7 +94,6 @@ def _common(a: Recording, b: Recording) -> tuple[int, ...]:
 
 
 def _mixed(cut: Recording, every: Recording, whole: Collection[str]) -> Recording:
-    """A recording with all bones in some of its stages."""
     stages = {name: (every if name in whole else cut).trace.stages[name] for name in cut.trace.stages}
     return replace(cut, trace=replace(cut.trace, stages=stages, mapping=None))
 

@@ -252,7 +252,6 @@ def with_canary(
 
 
 def _shown_by(documents: Sequence[Document], *, is_only: bool) -> list[Path]:
-    """What shows the order of the model's inputs; a clip, which proves little, where it is the only thing."""
     kinds = (Kind.TEACHER_PREDICTION, Kind.TEACHER_BATCH, Kind.RAW_CLIP) if is_only else (Kind.TEACHER_PREDICTION,)
     found = sorted((each for each in documents if each.kind in kinds), key=lambda each: kinds.index(each.kind))
     return [each.path for each in found[:1]]

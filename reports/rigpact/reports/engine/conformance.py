@@ -123,5 +123,4 @@ def made_up_clip(contract: Contract, frames: int) -> RawClip:
 
 
 def _waves(frames: int, width: int, size: float, pace: float) -> FloatArray:
-    """Numbers that differ in every channel and frame, so that every swap shows."""
     return np.asarray(size * np.sin(1.7 * np.arange(width) + pace * np.arange(1, frames + 1)[:, None]))

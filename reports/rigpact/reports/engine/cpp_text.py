@@ -236,7 +236,6 @@ class _Loop:
 
     @cached_property
     def _own(self) -> Mapping[str, Cpp]:
-        """The C++ of operations from outside, by the operation."""
         return {each.operation: each.cpp for each in self._steps.values() if each.cpp is not None}
 
     @cached_property
@@ -253,7 +252,6 @@ class _Loop:
 
     @cached_property
     def _outside(self) -> tuple[str, ...]:
-        """The stages that the engine writes before each step."""
         return tuple(stage.name for stage in self.contract.system.graph if stage.comes_from_outside)
 
     @cached_property
@@ -263,7 +261,6 @@ class _Loop:
 
     @cached_property
     def _members(self) -> Mapping[str, str]:
-        """Stage -> its member of State, which cannot have that name itself."""
         names = self.contract.system.graph.names
         return dict(zip(names, identifiers(("State", *names))[1:], strict=True))
 
@@ -351,7 +348,6 @@ def _word(step: Step, word: int | str | Chosen) -> str:
 
 
 def _guarded(name: str, cpp: Cpp) -> Rendered:
-    """The C++ of an operation, once in a program that has several contracts."""
     hashed = hashlib.sha256(cpp.code.encode()).hexdigest()[:16].upper()
     return {"name": comment(name), "guard": f"RIGPACT_OPERATION_{hashed}", "code": cpp.code.strip("\n")}
 

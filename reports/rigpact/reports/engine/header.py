@@ -103,7 +103,6 @@ def declaration(cpp: str, value: Any, place: str) -> list[str]:
 
 
 def _table(value: Sequence[Any]) -> list[str]:
-    """The lines between the braces of an array."""
     if not isinstance(value[0], list | tuple):
         return [f"    {line}," for line in lines([_literal(each) for each in value])]
     return [line for row in value for line in ("    {", *(f"    {each}" for each in _table(row)), "    },")]

@@ -105,11 +105,6 @@ class FoundFiles:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def engine_traces(self) -> list[Path]:
-        """The traces that rigpact itself did not record."""
-        return [path for path, trace in self.traces if trace.header.producer != OWN_PRODUCER]
-
-    @property
     def has_revisions(self) -> bool:
         """Whether two revisions of the contract can be compared."""
         return bool(self.bundles) and self.bundles is not self.contracts
@@ -179,7 +174,6 @@ def _contract(folder: Path, found: FoundFiles) -> Contract:
 
 
 def _is_data_set(system: System, trace: Trace) -> bool:
-    """Whether it holds the stages before the network and the network's answers, and no later stage."""
     graph = system.graph
     return graph.after(graph.answers).isdisjoint(set(trace.stages) - set(graph.answers))
 

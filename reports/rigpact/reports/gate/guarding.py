@@ -123,7 +123,6 @@ def _narrowed(was: Configuration, now: Configuration, base: Revision, found: Pat
 
 
 def _clips_meant(was: Configuration, base: Revision, folder: Path) -> Iterator[Path]:
-    """The clips that the words of the base meant there."""
     for word in was.gate.clips if was.gate is not None else ():
         fixed = Path(*takewhile(lambda part: not is_pattern(part), Path(word).parts))
         yield from meant_names(word, folder, base.names(folder / fixed), clip_endings())

@@ -107,13 +107,12 @@ def _answers(project: Project) -> list[Measured | NotAsked]:
 
 
 def _baseline(configuration: Configuration) -> Iterable[Path]:
-    return () if configuration.baseline is None else (named_from_here(configuration.baseline),)
-
-
-def named_from_here(path: Path) -> Path:
-    """The path relative to the working directory, if it lies below it: the same on every machine."""
+    """The file of known findings, named from the working directory if it lies below it: the same on every machine."""
+    path = configuration.baseline
+    if path is None:
+        return ()
     here, whole = Path.cwd(), path.resolve()
-    return whole.relative_to(here) if whole.is_relative_to(here) else path
+    return (whole.relative_to(here) if whole.is_relative_to(here) else path,)
 
 
 def provenance_of(paths: Iterable[Path]) -> dict[str, str]:
@@ -172,7 +171,6 @@ def judge_gate(
 
 
 def _with_debts(part: Part, about: tuple[Finding, ...], declared: int) -> Part:
-    """The part about the settings, with what its waivers and lowered rules let be."""
     ledger = part.report.ledger
     whole = replace(ledger, declared=ledger.declared + declared, compared=ledger.compared + declared)
     return replace(part, report=replace(part.report, findings=(*part.report.findings, *about), ledger=whole))
@@ -187,7 +185,6 @@ def _judged(kind: PartKind, measured: Measured, settings: GateSettings) -> Findi
 
 
 def _without_idle_configuration(report: FindingsReport) -> dict[str, object]:
-    """The summary, without the configuration's entry where the configuration changed nothing."""
     summary = dict(report.summary)
     did = summary.pop("configuration", {})
     return summary | ({"configuration": did} if did.get("lowered") or did.get("waived") else {})

@@ -30,7 +30,6 @@ _LARGEST = 1 << 63
 
 @cache
 def _types(kind: Any) -> Mapping[str, Any]:
-    """The annotations of what is kept of a dataclass or TypedDict."""
     hints = get_type_hints(kind)
     kept = [each.name for each in fields(kind) if each.metadata.get("kept", True)] if is_dataclass(kind) else hints
     return {name: hints[name] for name in kept}
@@ -46,7 +45,6 @@ def _inside(hint: Any, count: int) -> Sequence[Any]:
 
 @cache
 def _present(hint: Any) -> Any:
-    """X of `X | None`."""
     is_optional = get_origin(hint) in (Union, UnionType)
     return next(each for each in get_args(hint) if each is not NoneType) if is_optional else hint
 

@@ -26,7 +26,7 @@ from rigpact.reference_runtime.recordings.opened import open_file, read_trace, w
 from rigpact.reference_runtime.recordings.recording import cut_to
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.diagnosing.evidence import recording_to_evidence
-from rigpact.reports.gate.project import Project, played, sound_run
+from rigpact.reports.gate.project import Project, played
 from rigpact.reports.importing.draft import tables_to_toml
 
 FILE_PARTS = ("files", "model", "teacher", "engine-trace", "free-run")
@@ -162,7 +162,6 @@ def _edited_declaration(content: bytes, edit: Callable[[Any], object]) -> bytes:
 
 @lru_cache(maxsize=3)
 def _sound_json(content: bytes) -> tuple[Any, str]:
-    """The document of a bundle, a companion or a clip as it was, and its text."""
     document = json.loads(content)
     return document, json.dumps(document)
 
@@ -192,7 +191,7 @@ class _Engine:
     @cached_property
     def sound(self) -> Trace:
         """The run of an engine without a defect."""
-        return sound_run(self.project, self.run, self.recorded)
+        return played(self.project, self.project.contract, self.project.network, self.run, self.recorded)
 
     @cached_property
     def evidence(self) -> Evidence:

@@ -212,16 +212,11 @@ def network_for(project: Project, mode: str) -> Any:
     return None if has_none else project.network
 
 
-def is_before_the_model(system: System, stages: Collection[str]) -> bool:
-    """Whether there are stages, and none of them is or depends on an answer of the network."""
-    return bool(stages) and system.graph.after(system.graph.answers).isdisjoint(stages)
-
-
 def is_without_model(project: Project, run: RecordedRun, recording: Recording) -> bool:
     """Whether a project without a model can judge a recording: the stages before the model, or all with the recorded answers."""
-    return not project.models and (
-        is_before_the_model(project.system, run.stages) or holds_answers(project.system, recording.trace)
-    )
+    graph = project.system.graph
+    is_before = bool(run.stages) and graph.after(graph.answers).isdisjoint(run.stages)
+    return not project.models and (is_before or holds_answers(project.system, recording.trace))
 
 
 def holds_answers(system: System, recorded: Trace) -> bool:
@@ -247,11 +242,6 @@ def played(project: Project, contract: Contract, network: Any, run: RecordedRun,
     until = run.frames if mode == "teacher" else expected_frames(project, run)
     runner = files.start(contract, network, files.clip(driving, contract), RunOptions(mode, until))
     return record_run(runner, driving, mode, until)
-
-
-def sound_run(project: Project, run: RecordedRun, recorded: Trace) -> Trace:
-    """The run of an engine without a defect."""
-    return played(project, project.contract, project.network, run, recorded)
 
 
 def free_report(project: Project, clip: Path, frames: int) -> Sequence[Finding]:

@@ -214,7 +214,6 @@ def _leads(finding: Finding) -> tuple[int, int]:
 
 
 def _rank(cause: Mistake) -> tuple[float, ...]:
-    """The severity, whether the engine refuses it, whom it reaches, its size, how often it was found."""
     refused = any(each.rule.engine_refuses and each.rule.severity is Severity.ERROR for each in cause.findings)
     size = max(_size(each) for each in cause.findings)
     return SEVERITIES.index(cause.severity), not refused, _REACH[cause.side], -size, -len(cause.findings)
@@ -316,7 +315,6 @@ def next_steps(report: GateReport) -> tuple[str, ...]:
 
 
 def _missing(part: Part) -> Iterator[str]:
-    """A step for values that were not compared and have no finding."""
     missing = part.report.ledger.missing
     if part.verdict != "pass" and not part.report.count(Severity.ERROR) and not part.is_waived:
         yield f"{part.title}: {missing} declared values were not compared; record them or waive them"

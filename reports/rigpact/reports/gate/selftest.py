@@ -87,7 +87,6 @@ def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _copy_model(path: Path, target: Path) -> None:
-    """A model, and the files beside it that hold its weights."""
     copy_file(path, target)
     for name in open_model(path).beside:
         copy_file(path.parent / name, target.parent / name)

@@ -154,7 +154,6 @@ def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
 
 
 def _unasked(kind: PartKind, asked: Question, settings: GateSettings) -> NotAsked | None:
-    """Why a part that is measured all the same, for an archive, is not judged under these settings."""
     judged = kind.judge(Measured(asked.name, asked.title, (), Ledger(0, 0)), settings)
     return judged if isinstance(judged, NotAsked) else None
 

@@ -307,7 +307,6 @@ def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def _configured(summary: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """What the project's configuration lowered or waived in a part."""
     configuration = summary.get("configuration")
     return _mappings(configuration.get(name)) if isinstance(configuration, Mapping) else []
 

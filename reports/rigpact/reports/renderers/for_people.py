@@ -255,7 +255,6 @@ def render_markdown(gate: GateReport) -> str:
 
 
 def _within(limit: int, rows: Iterator[str]) -> list[str]:
-    """The first rows that fit into `limit` bytes together."""
     sizes = itertools.accumulate((kept := list(rows)), lambda size, row: size + len(row.encode("utf-8")) + 1, initial=0)
     return [row for row, size in zip(kept, itertools.islice(sizes, 1, None), strict=False) if size <= limit]
 

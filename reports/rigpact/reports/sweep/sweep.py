@@ -106,7 +106,6 @@ class Summary:
 
 
 def _error(row: Row) -> float:
-    """The error for ranking cells; a cell that cannot be compared with its clip comes last."""
     found: float | None = row["mean_error"]
     return float("inf") if found is None else found
 
