@@ -12,7 +12,8 @@ import pytest
 from rigpact.contract.documents import Document, documents_remembered, read_document
 from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.family import Artefacts
 
 from . import small_character as small
 

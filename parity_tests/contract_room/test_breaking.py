@@ -3,8 +3,7 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from rigpact.contract.errors import UnusableInput
 
 from ..declared_room.declared_pairs import DECLARED_PAIRS
 from ..every_case import every_case
-from .bundle_edits import BEFORE, PAIRS, Pair, base
+from .bundle_edits import BEFORE, PAIRS, base
 from .contract_edits import CONTRACT_BEFORE, CONTRACT_PAIRS, contract
 from .edits import drop, holder_of, put
 from .test_damage import damage
@@ -37,10 +36,10 @@ BY_NAME = {pair.name: pair for pair in (*PAIRS, *CONTRACT_PAIRS)}
 
 
 @pytest.fixture
-def compare(tmp_path: Path) -> Compare:
+def compare(tmp_path):
     """Write two files and compare them."""
 
-    def written(name: str, value: Any) -> Any:
+    def written(name, value):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps(value), encoding="utf-8")
         return read_document(path)
@@ -48,11 +47,11 @@ def compare(tmp_path: Path) -> Compare:
     return lambda old, new: compare_contracts(written("old", old), written("new", new))
 
 
-def own(value: Any) -> Any:
+def own(value):
     return json.loads(json.dumps(value))
 
 
-def versions(pair: Pair) -> tuple[Any, Any]:
+def versions(pair):
     """The pair's two files."""
     old = base() if pair in PAIRS else contract()
     (BEFORE | CONTRACT_BEFORE).get(pair.name, lambda _: None)(old)
@@ -61,16 +60,16 @@ def versions(pair: Pair) -> tuple[Any, Any]:
     return own(old), own(new)
 
 
-def kinds(found: Compatibility) -> Counter[str]:
+def kinds(found):
     return Counter(each.kind.name for each in found.changes)
 
 
-def mirrored(found: Compatibility) -> Counter[str]:
+def mirrored(found):
     return Counter(OPPOSITE.get(each.kind.name, each.kind.name) for each in found.changes)
 
 
 @EVERY_PAIR
-def test_every_pair_is_classed_right_forward_and_back(compare: Compare, pair: Pair) -> None:
+def test_every_pair_is_classed_right_forward_and_back(compare, pair):
     """A breaking change called cosmetic ships a broken character; a rollback is judged as severely; no change is no change."""
     old, new = versions(pair)
     found, back, same = compare(old, new), compare(new, old), compare(new, new)
@@ -85,7 +84,7 @@ def test_every_pair_is_classed_right_forward_and_back(compare: Compare, pair: Pa
     assert (same.changes, same.version_step, same.is_breaking) == ((), "none", False)
 
 
-def test_every_kind_has_a_mirror_of_the_same_classes_and_a_pair() -> None:
+def test_every_kind_has_a_mirror_of_the_same_classes_and_a_pair():
     """If an addition breaks the engine but its removal does not, the gate misses one of the two."""
     for kind in KINDS.values():
         assert KINDS[kind.mirrored].mirrored == kind.name
@@ -97,7 +96,7 @@ def test_every_kind_has_a_mirror_of_the_same_classes_and_a_pair() -> None:
     assert len(BY_NAME) == len(PAIRS) + len(CONTRACT_PAIRS) >= 110
 
 
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def leaves(value, path=()):
     """Every number, word and flag of a JSON value; of a long array the first, the middle and the last."""
     if isinstance(value, dict):
         for key in value:
@@ -109,14 +108,14 @@ def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield path
 
 
-def other(value: Any) -> Any:
+def other(value):
     if isinstance(value, str | list | dict):
         return f"{value}!" if isinstance(value, str) else None
     return (not value) if isinstance(value, bool) else (value or 0) + 1
 
 
 @pytest.mark.parametrize(("make", "count", "sample"), [(base, 90, 1000), (contract, 200, 60)], ids=["bundle", "system"])
-def test_no_difference_is_ever_lost(compare: Compare, make: Callable[[], Any], count: int, sample: int) -> None:
+def test_no_difference_is_ever_lost(compare, make, count, sample):
     """Change and remove every leaf of a bundle, 60 of a contract file: a change other than 'formatting' must be reported."""
     old = own(make())
     paths = [path for path in leaves(old) if path[0] not in {"format", "system"}]
@@ -136,7 +135,7 @@ def test_no_difference_is_ever_lost(compare: Compare, make: Callable[[], Any], c
 
 @every_case(("make", "seed"), [(make, seed) for make in (base, contract) for seed in range(30)], ids=repr)
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-def test_damage_is_compared_never_crashed_on(compare: Compare, make: Callable[[], Any], seed: int) -> None:
+def test_damage_is_compared_never_crashed_on(compare, make, seed):
     """One file of a merge is often broken: the report must name it, whether it is the old or the new one."""
     chance = random.Random(seed)  # noqa: S311 - which key breaks is no secret
     good, bad = own(make()), own(make())
@@ -157,7 +156,7 @@ def test_damage_is_compared_never_crashed_on(compare: Compare, make: Callable[[]
     [("bone renamed", "major"), ("fps 30", "major"), ("MuX moved by a hundredth of a deviation", "minor"),
      ("offsets in centimetres", "minor"), ("MuX one float32 step off", "patch"), ("notes", "patch")],
 )  # fmt: skip
-def test_the_version_step_follows_from_who_has_to_do_what(compare: Compare, name: str, step: str) -> None:
+def test_the_version_step_follows_from_who_has_to_do_what(compare, name, step):
     """Rebuilding or training again is major; handing out a new file is minor; the rest is a patch."""
     found = compare(*versions(BY_NAME[name]))
     assert found.version_step == step
@@ -169,7 +168,7 @@ def test_the_version_step_follows_from_who_has_to_do_what(compare: Compare, name
     [("MuX moved by two deviations", "/MuX/9", "by 2 deviations (BoneRotations6D, pelvis)"),
      ("a thigh is 5 % longer", "/constants/femur_cm/1", "femur_cm[1] goes from 45.75211 to 48.03971, by 4.762% of its size")],
 )  # fmt: skip
-def test_the_numbers_are_in_the_message(compare: Compare, name: str, pointer: str, message: str) -> None:
+def test_the_numbers_are_in_the_message(compare, name, pointer, message):
     """'Statistics changed' does not identify the bone; the numbers in the message do."""
     old, new = versions(BY_NAME[name])
     (change,) = compare(old, new).changes
@@ -178,7 +177,7 @@ def test_the_numbers_are_in_the_message(compare: Compare, name: str, pointer: st
     assert (change.old, change.new) == tuple(holder_of(each, tuple(path))[path[-1]] for each in (old, new))
 
 
-def test_systems_are_compared_by_their_files(compare: Compare) -> None:
+def test_systems_are_compared_by_their_files(compare):
     """A gate's machine may not have the studio's package: its file must not pass unread; two systems have no changes."""
     old = contract() | {"system": "of_a_studio"}
     new = own(old)

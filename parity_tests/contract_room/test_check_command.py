@@ -5,19 +5,17 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rigpact.contract.rules import ALL_RULES
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.catalogue import ALL_RULES
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.reports.describing.shown import rule_section
 
 from ..every_case import every_case
 
 
-def test_a_clean_character_passes(sample: Any, command: Any) -> None:
+def test_a_clean_character_passes(sample, command):
     """A sound character must pass the gate; with two bundles it is unknown to which one the clips belong."""
     paths = [document.path for document in sample.subject().documents]
     answer = command("check", *paths)
@@ -27,7 +25,7 @@ def test_a_clean_character_passes(sample: Any, command: Any) -> None:
     assert (refused.status, "2 bundles" in refused.err) == (2, True)
 
 
-def test_a_finding_has_place_code_numbers_and_hint(sample: Any, command: Any) -> None:
+def test_a_finding_has_place_code_numbers_and_hint(sample, command):
     """An animator must find the bone without a debugger, a build server the same verdict; names do not steer the terminal."""
     sample.bundle["meta"]["bone_names"][1] = sample.bundle["meta"]["skeleton"]["bone_names"][1] = "\x1b[2Jthigh"
     sample.bundle["StdX"][12] = 0.0
@@ -45,7 +43,7 @@ def test_a_finding_has_place_code_numbers_and_hint(sample: Any, command: Any) ->
     assert list(check_against_schema(report, "findings_report")) == []
 
 
-def test_what_is_in_several_files_is_said_once(command: Any, tmp_path: Path, demo_bundle: Path) -> None:
+def test_what_is_in_several_files_is_said_once(command, tmp_path, demo_bundle):
     """One slip of an exporter filled a screen for each file that it wrote; numbers are plural where they are."""
     shutil.copy(demo_bundle / "norm_template.json", tmp_path)
     clip = json.loads((demo_bundle / "clips" / "Run_F.json").read_text(encoding="utf-8"))
@@ -60,7 +58,7 @@ def test_what_is_in_several_files_is_said_once(command: Any, tmp_path: Path, dem
     assert answer.out.splitlines()[-1].startswith("FAIL: 3 errors, 0 warnings, 0 info; ")
 
 
-def test_strict_lets_a_warning_fail(sample: Any, command: Any) -> None:
+def test_strict_lets_a_warning_fail(sample, command):
     """A nightly job may be stricter than an artist's desk."""
     del sample.bundle["fps"]
     path = sample.write("bundle").path
@@ -75,7 +73,7 @@ def test_strict_lets_a_warning_fail(sample: Any, command: Any) -> None:
     ],
     ids=lambda content: repr(content[:20]),
 )  # fmt: skip
-def test_what_cannot_be_read_is_one_line_and_status_two(tmp_path: Path, content: bytes, command: Any) -> None:
+def test_what_cannot_be_read_is_one_line_and_status_two(tmp_path, content, command):
     """A build that cannot judge must not look like a build that passed."""
     path = tmp_path / "file.json"
     path.write_bytes(content)
@@ -84,14 +82,14 @@ def test_what_cannot_be_read_is_one_line_and_status_two(tmp_path: Path, content:
     assert answer.err.startswith(f"rigpact: error: {path}")
 
 
-def test_a_missing_file_a_folder_and_nothing_are_told_apart(tmp_path: Path, command: Any) -> None:
+def test_a_missing_file_a_folder_and_nothing_are_told_apart(tmp_path, command):
     """A wrong path is the commonest mistake of all; a glob that matches no file must not turn the gate green."""
     for words, said in (((tmp_path / "missing.json",), "an existing file"), ((tmp_path,), "a directory"), ((), "")):
         answer = command("check", *words)
         assert (answer.status, said in answer.err) == (2, True)
 
 
-def test_heavy_modules_wait_until_they_are_needed() -> None:
+def test_heavy_modules_wait_until_they_are_needed():
     """People do not use a `rigpact --help` that takes two seconds; rules about graphs need no onnx."""
     program = (
         "import sys; sys.modules['onnx'] = None; import rigpact.reports.command_line.check; print(*sys.modules);"
@@ -104,7 +102,7 @@ def test_heavy_modules_wait_until_they_are_needed() -> None:
     assert not {"numpy", "onnxruntime", "pandas", "torch", "jsonschema"} & set(answer.stdout.split())
 
 
-def test_a_rule_is_shown_by_code_and_by_name(command: Any) -> None:
+def test_a_rule_is_shown_by_code_and_by_name(command):
     """The rule's text must be readable in the terminal; the page is read by search, under the same four headings."""
     by_code = command("show", "rp104")
     assert (by_code.status, by_code.out) == (0, command("show", "std-not-positive").out)
@@ -118,7 +116,7 @@ def test_a_rule_is_shown_by_code_and_by_name(command: Any) -> None:
     ("word", "near"),
     [("RP10", "RP10"), ("RP999", "RP9"), ("std-not-postive", "std-not-positive"), ("x", "lists all names")],
 )
-def test_an_unknown_code_is_one_line_with_what_is_near(word: str, near: str, command: Any) -> None:
+def test_an_unknown_code_is_one_line_with_what_is_near(word, near, command):
     """A code is copied by hand from a build log."""
     answer = command("show", word)
     assert (answer.status, answer.out, answer.err.count("\n"), near in answer.err) == (2, "", 1, True)

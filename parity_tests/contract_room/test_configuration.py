@@ -3,7 +3,6 @@
 import json
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ WRITE = {"--write-baseline": "known.json", "--owner": "Ana", "--reason": "next e
 
 
 @pytest.fixture
-def project(sample: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def project(sample, monkeypatch):
     """The small character in a folder of its own, with one error and two warnings; commands run there, on the day above."""
     monkeypatch.setattr(table, "today", lambda: DAY)
     sample.bundle["StdX"][12] = 0.0
@@ -31,37 +30,37 @@ def project(sample: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return sample
 
 
-def configure(text: str) -> Path:
+def configure(text):
     Path("rigpact.toml").write_text(text, encoding="utf-8")
     return Path("rigpact.toml").resolve()
 
 
-def heard(command: Any) -> tuple[int, dict[str, Any]]:
+def heard(command):
     answer = command("check", "bundle.json", "--format", "json")
     return answer.status, json.loads(answer.out)
 
 
-def graded(report: dict[str, Any]) -> dict[str, str]:
+def graded(report):
     return {finding["code"]: finding["severity"] for finding in report["findings"]}
 
 
-def lower(rule: str, to: str, **other: Any) -> str:
+def lower(rule, to, **other):
     """A table [[lower]] of the configuration."""
     keys = {"rule": rule, "to": to, "owner": "Ana", "reason": "next export", "expires": SOON} | other
     return "\n[[lower]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
 
 
-def write_known(command: Any, **changes: str) -> int:
+def write_known(command, **changes):
     words = {**WRITE, **{f"--{key}": value for key, value in changes.items()}}
     status: int = command("check", "bundle.json", *(word for pair in words.items() for word in pair)).status
     return status
 
 
-def report_on(project: Any, day: date, text: str = 'baseline = "known.json"') -> Any:
+def report_on(project, day, text='baseline = "known.json"'):
     return configured_report(project.check(), read_configuration(configure(text)), day)
 
 
-def told(checkout: Path, report: Any, unlike: str = "") -> list[str]:
+def told(checkout, report, unlike=""):
     """The codes of the findings about waivers, each but one told with the words of docs/rules.md."""
     examples = json.loads((checkout / "contract/rigpact/contract/rules/examples.json").read_text(encoding="utf-8"))
     own = [finding for finding in report.findings if finding.rule.code.startswith("RP95")]
@@ -85,7 +84,7 @@ def told(checkout: Path, report: Any, unlike: str = "") -> list[str]:
         ('[severity]\nRP1 = "error"\n' + lower("RP131", "info"), {**DEFECTS, "RP131": "info", "RP954": "info"}),
     ],
 )  # fmt: skip
-def test_a_project_hears_what_it_asked_for(project: Any, command: Any, text: str, expected: dict[str, str]) -> None:
+def test_a_project_hears_what_it_asked_for(project, command, text, expected):
     """Users remove a gate that they cannot configure for their project."""
     configure(text)
     status, report = heard(command)
@@ -95,7 +94,7 @@ def test_a_project_hears_what_it_asked_for(project: Any, command: Any, text: str
     assert ledger["declared"] == ledger["compared"] + ledger["waived"] + ledger["missing"]
 
 
-def test_the_nearest_configuration_holds(project: Any) -> None:
+def test_the_nearest_configuration_holds(project):
     """In a sub-folder, a check must not silently use another set of rules."""
     inner = project.folder / "a" / "b"
     inner.mkdir(parents=True)
@@ -119,7 +118,7 @@ def test_the_nearest_configuration_holds(project: Any) -> None:
         ('severity = "error"', "severity"), ("lower = [", "rigpact.toml"), ('baseline = "nowhere.json"', "nowhere.json"),
     ],
 )  # fmt: skip
-def test_a_bad_configuration_is_one_line_with_its_place(project: Any, command: Any, text: str, place: str) -> None:
+def test_a_bad_configuration_is_one_line_with_its_place(project, command, text, place):
     """If a misspelt key is skipped silently, the gate passes or fails for a hidden reason."""
     configure(text)
     answer = command("check", "bundle.json")
@@ -127,7 +126,7 @@ def test_a_bad_configuration_is_one_line_with_its_place(project: Any, command: A
     assert place in answer.err
 
 
-def test_known_findings_are_waived_and_counted(project: Any, command: Any) -> None:
+def test_known_findings_are_waived_and_counted(project, command):
     """An old defect must not hide a new one; a new one must not wait for the old one's repair."""
     assert write_known(command) == 0
     configure('baseline = "known.json"')
@@ -143,14 +142,14 @@ def test_known_findings_are_waived_and_counted(project: Any, command: Any) -> No
 
 
 @pytest.mark.parametrize("lacking", ["--owner", "--reason", "--expires"])
-def test_a_waiver_without_owner_reason_or_day_is_refused(project: Any, command: Any, lacking: str) -> None:
+def test_a_waiver_without_owner_reason_or_day_is_refused(project, command, lacking):
     """A waiver without an owner is never removed."""
     words = [word for key, value in WRITE.items() if key != lacking for word in (key, value)]
     assert command("check", "bundle.json", *words).status == 2
     assert not Path("known.json").exists()
 
 
-def test_an_expired_waiver_fails_by_itself(project: Any, command: Any, checkout: Path) -> None:
+def test_an_expired_waiver_fails_by_itself(project, command, checkout):
     """A waiver holds on its last day; the day after, the defect is reported again with the waiver's data."""
     write_known(command, expires=DAY.isoformat())
     on_its_day, late = report_on(project, DAY), report_on(project, LATER)
@@ -166,9 +165,7 @@ def test_an_expired_waiver_fails_by_itself(project: Any, command: Any, checkout:
     ("code", "lowered", "day", "verdict"),
     [("RP952", "RP104", LATER, "fail"), ("RP953", "RP500", DAY, "fail"), ("RP954", "RP104", DAY, "pass")],
 )
-def test_a_lowered_rule_shows_with_its_owner(
-    project: Any, checkout: Path, code: str, lowered: str, day: date, verdict: str
-) -> None:
+def test_a_lowered_rule_shows_with_its_owner(project, checkout, code, lowered, day, verdict):
     """Who reads a pass must see what it does not count; the day after its last, the rule counts in full again."""
     report = report_on(project, day, lower(lowered, "info", expires=DAY.isoformat()))
     assert (told(checkout, report), report.verdict) == ([code], verdict)
@@ -184,7 +181,7 @@ def test_a_lowered_rule_shows_with_its_owner(
         (lambda known: known.update(format="other"), "format"),
     ],
 )
-def test_a_broken_file_of_known_findings_is_refused(project: Any, command: Any, change: Any, place: str) -> None:
+def test_a_broken_file_of_known_findings_is_refused(project, command, change, place):
     """A half-read file of waivers would waive other findings than the user expects."""
     write_known(command)
     known = json.loads(Path("known.json").read_text(encoding="utf-8"))

@@ -1,13 +1,14 @@
 """Every number of a bundle and of a companion is watched by some rule: broken in any way, it is found where it stands."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.files import JsonFile
-from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.family import Artefacts
 
 from ..every_case import every_case
 from .edits import holder_of, put
@@ -17,14 +18,14 @@ HUGE = 1e30
 FILES = {Kind.BUNDLE: bundle_document(), Kind.COMPANION: companion_document(bundle_document())}
 
 
-def is_numeric(value: Any) -> bool:
+def is_numeric(value):
     """A number, an array of numbers, or of rows of numbers."""
     if isinstance(value, list):
         return bool(value) and all(map(is_numeric, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def leaves(value, path=()):
     """Paths of every number, and of every array of numbers as a whole."""
     if isinstance(value, dict):
         for key, child in value.items():
@@ -33,14 +34,14 @@ def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         yield path
 
 
-def filled(value: Any, number: float) -> Any:
+def filled(value, number):
     return [filled(child, number) for child in value] if isinstance(value, list) else number
 
 
-def one_huge(place: float) -> Callable[[Any], Any]:
+def one_huge(place):
     """One number of an array, the first, the middle or the last, made huge."""
 
-    def damage(value: Any) -> Any:
+    def damage(value):
         index = min(int(place * len(value)), len(value) - 1)
         return [*value[:index], filled(value[index], HUGE), *value[index + 1 :]]
 
@@ -58,7 +59,7 @@ ARRAY_DAMAGE: dict[str, Callable[[Any], Any]] = DAMAGE | {
 PLACES = [(kind, path) for kind, content in FILES.items() for path in leaves(content)]
 
 
-def pointers(data: dict[Kind, Any], kind: Kind) -> list[str]:
+def pointers(data, kind):
     """Check both files as they stand in memory; where the findings about one of them are."""
     files = {each: JsonFile(Path(f"{each}.json"), b"", content, standard=False) for each, content in data.items()}
     documents = [Document(each, file) for each, file in files.items()]
@@ -71,7 +72,7 @@ def pointers(data: dict[Kind, Any], kind: Kind) -> list[str]:
 @every_case(
     ("kind", "path"), PLACES, ids=lambda value: ".".join(value) if isinstance(value, tuple) else str(value), by="kind"
 )
-def test_damage_to_any_number_is_found_where_it_is(kind: Kind, path: tuple[str, ...]) -> None:
+def test_damage_to_any_number_is_found_where_it_is(kind, path):
     """Without a check of a number, a character trains for a day on a wrong one."""
     # of two overlapping slices, either one may be wrong
     pointer = "/" + "/".join(path[:2] if path[:2] in {("meta", "state_layout"), ("meta", "output_layout")} else path)

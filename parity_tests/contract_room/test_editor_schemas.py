@@ -2,7 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ PAGES = sorted(ROOT.glob("contract/rigpact/contract/pages/*.toml"))
 PROFILES = ROOT / "contract/rigpact/contract/declared/profiles.toml"
 
 
-def schema_of(path: Path) -> Any:
+def schema_of(path):
     """The schema that an editor finds from a file's first line."""
     word, _, place = path.read_text(encoding="utf-8").partition("\n")[0].partition(" ")
     assert word == "#:schema", path
@@ -34,7 +34,7 @@ def schema_of(path: Path) -> Any:
 
 
 @every_case("path", [*CONTRACTS, *PAGES, PROFILES], ids=lambda path: path.name)
-def test_a_file_that_ships_names_its_schema_and_follows_it(path: Path) -> None:
+def test_a_file_that_ships_names_its_schema_and_follows_it(path):
     """An editor would underline a file that is right, or know nothing of it."""
     root = tomllib.loads(path.read_text(encoding="utf-8"))
     Draft202012Validator(schema_of(path)).validate(root)
@@ -58,7 +58,7 @@ DAMAGES: Mapping[str, Callable[[Any], object]] = {
 
 @every_case("words", DAMAGES)
 @pytest.mark.parametrize("path", CONTRACTS[::3], ids=lambda path: path.name)
-def test_a_damaged_contract_is_refused_by_both(path: Path, words: str, tmp_path: Path) -> None:
+def test_a_damaged_contract_is_refused_by_both(path, words, tmp_path):
     """What the editor lets pass, the command line refuses a day later."""
     root = tomllib.loads(path.read_text(encoding="utf-8"))
     DAMAGES[words](root)
@@ -98,7 +98,7 @@ WHOLE: Mapping[str, Any] = {
 """Every key of rigpact.toml, right."""
 
 
-def test_every_key_of_rigpact_toml_is_read_and_known_to_editors(tmp_path: Path) -> None:
+def test_every_key_of_rigpact_toml_is_read_and_known_to_editors(tmp_path):
     """A key that the schema forgets is underlined in a right file; one that is misspelt is refused by both."""
     schema, path = Draft202012Validator(settings_schema()), tmp_path / "rigpact.toml"
     assert text_to_configuration(tables_to_toml(WHOLE).encode(), path).says_anything
@@ -112,7 +112,7 @@ def test_every_key_of_rigpact_toml_is_read_and_known_to_editors(tmp_path: Path) 
             text_to_configuration(tables_to_toml(root).encode(), path)
 
 
-def dotted(table: Any, name: str = "") -> Iterator[str]:
+def dotted(table, name=""):
     """Every key with the tables that it stands in."""
     for key, value in table.items():
         yield f"{name}.{key}"
@@ -121,9 +121,7 @@ def dotted(table: Any, name: str = "") -> Iterator[str]:
             yield from dotted(inner, f"{name}.{key}")
 
 
-def test_what_init_writes_names_the_schema_that_show_writes(
-    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_init_writes_names_the_schema_that_show_writes(command, tmp_path, monkeypatch):
     """A line that leads nowhere gives no completion, and a TOML linter fails on it."""
     monkeypatch.chdir(tmp_path)
     for folder in ("hero", "bare"):

@@ -2,7 +2,6 @@
 
 import json
 import math
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -24,7 +23,7 @@ TREES = st.recursive(
 """Objects are lists of pairs, so that a key can stand twice."""
 
 
-def refused(content: bytes, read: Any = bytes_to_json) -> UnusableInput:
+def refused(content, read=bytes_to_json):
     with pytest.raises(UnusableInput) as error:
         read(content, "a.json")
     return error.value
@@ -41,7 +40,7 @@ def refused(content: bytes, read: Any = bytes_to_json) -> UnusableInput:
           for content in (b'{"a": "\xff"}', b'{"a": "\x00"}', b"\x89PNG\r\n\x1a\n\x00")),
     ],
 )  # fmt: skip
-def test_the_place_of_what_is_no_json_is_its_line_and_column(content: bytes, place: str, found: str) -> None:
+def test_the_place_of_what_is_no_json_is_its_line_and_column(content, place, found):
     """Somebody opens the file there; of a file that nobody meant to show, no more than one character is shown."""
     error = refused(content)
     assert error.found == found
@@ -49,7 +48,7 @@ def test_the_place_of_what_is_no_json_is_its_line_and_column(content: bytes, pla
 
 
 @pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"-Infinity", b"1e999"])
-def test_numbers_that_json_does_not_have_are_read_and_said(number: bytes) -> None:
+def test_numbers_that_json_does_not_have_are_read_and_said(number):
     """Python writes them; the engine's parser refuses the file."""
     read = bytes_to_json(b'{"a": [1, ' + number + b"]}", "a.json")
     assert not read.standard
@@ -82,16 +81,16 @@ PIECE = 1 << 17
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip
-def test_every_key_that_stands_twice_is_found(content: bytes, pointers: tuple[str, ...]) -> None:
+def test_every_key_that_stands_twice_is_found(content, pointers):
     """One parser takes the first, another the last: the two halves then have different numbers."""
     assert bytes_to_json(content, "a.json").repeated_keys == pointers
 
 
-def is_object(tree: Any) -> bool:
+def is_object(tree):
     return isinstance(tree, list) and bool(tree) and all(isinstance(child, tuple) for child in tree)
 
 
-def as_text(tree: Any, repeated: list[str], path: str = "") -> str:
+def as_text(tree, repeated, path=""):
     """Write a tree as a JSON writer that knows no dictionary would; note the keys that stand twice."""
     if is_object(tree):
         here = [f"{path}/{name.replace('~', '~0').replace('/', '~1')}" for name, _ in tree]
@@ -107,7 +106,7 @@ def as_text(tree: Any, repeated: list[str], path: str = "") -> str:
     return json.dumps(tree)
 
 
-def depth_of(tree: Any) -> int:
+def depth_of(tree):
     children = dict(tree).values() if is_object(tree) else tree  # what a repeated key loses is nowhere any more
     return 1 + max(map(depth_of, children), default=0) if isinstance(tree, list) else 0
 
@@ -116,7 +115,7 @@ def depth_of(tree: Any) -> int:
 @example([1, [("a", 1)]], MAX_JSON_DEPTH - 1)
 @example([("a", 1), ("a", [])], 1)
 @given(TREES, st.integers(0, 3) | st.integers(MAX_JSON_DEPTH - 5, MAX_JSON_DEPTH + 2))
-def test_nesting_and_repeated_keys_hide_behind_nothing(tree: Any, levels: int) -> None:
+def test_nesting_and_repeated_keys_hide_behind_nothing(tree, levels):
     """A hostile file that nests behind numbers must not reach code that recurses; a repeated key is found at any depth."""
     for _ in range(levels):
         tree = [0.5, tree]
@@ -129,7 +128,7 @@ def test_nesting_and_repeated_keys_hide_behind_nothing(tree: Any, levels: int) -
 
 
 @every_case(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}"), (b'[0, {"a":', b"}]")])
-def test_sixty_four_levels_are_read_and_one_more_is_not(opening: bytes, closing: bytes) -> None:
+def test_sixty_four_levels_are_read_and_one_more_is_not(opening, closing):
     """The deepest valid file has six levels; a bomb of brackets must not end the process."""
     most = 64 // (opening.count(b"[") + opening.count(b"{"))
     assert bytes_to_json(opening * most + b"1" + closing * most, "a.json").standard
@@ -137,14 +136,14 @@ def test_sixty_four_levels_are_read_and_one_more_is_not(opening: bytes, closing:
         assert "more than 64 nested levels" in refused(opening * levels + b"1" + closing * levels).found
 
 
-def test_a_mark_of_the_byte_order_is_no_part_of_the_text() -> None:
+def test_a_mark_of_the_byte_order_is_no_part_of_the_text():
     """Windows editors put it there; a message about a clip must not hold a hundred megabytes."""
     read = bytes_to_json(b'\xef\xbb\xbf{"a": 1, "a": 2}', "a.json")
     assert (read.data, read.standard, read.repeated_keys) == ({"a": 2}, True, ("/a",))
     assert "content" not in repr(read)
 
 
-def test_toml_is_refused_as_json_is() -> None:
+def test_toml_is_refused_as_json_is():
     """Settings are read by the same rules."""
     assert bytes_to_toml(b"\xef\xbb\xbfa = 1\n", "a.toml").data == {"a": 1}
     assert refused(b"a = \xff", bytes_to_toml).found == "bytes that are not text"

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ from rigpact.contract.model.copies import quantised_models
 from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.model.graph import TensorSignature, escapes_folder, open_model
 from rigpact.contract.model.signature import read_model, read_model_signature
-from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.family import Artefacts
 
 from ..every_case import every_case
 from .model_cases import external, honest_model, node, of_size, weight
@@ -35,16 +35,16 @@ Edit = Callable[[Any], object]
 EXTERNAL = 89 * 18 * 4
 
 
-def codes(path: Path) -> dict[str, str]:
+def codes(path):
     """The findings of the rules on a file: pointer by code."""
     return {finding.rule.code: finding.pointer for finding in check(Artefacts(model=read_model(path))).findings}
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Callable[..., Path]:
+def saved(tmp_path):
     """Write the honest model, edited."""
 
-    def save(*edits: Edit, model: Any = None, name: str = "model") -> Path:
+    def save(*edits, model=None, name="model"):
         model = model or honest_model()
         for edit in edits:
             edit(model)
@@ -59,12 +59,12 @@ def saved(tmp_path: Path) -> Callable[..., Path]:
     # forty bytes of file must not ask for all memory of the build server
     ("RP439", of_size(2**40, 2**10)),
 ])  # fmt: skip
-def test_a_model_that_onnxruntime_refuses_is_judged_all_the_same(saved: Any, code: str, edit: Edit) -> None:
+def test_a_model_that_onnxruntime_refuses_is_judged_all_the_same(saved, code, edit):
     """The graph shows the reason; model_cases.py has a file for each rule about it."""
     assert code in codes(saved(edit))
 
 
-def test_sound_models_are_clean(saved: Any, demo_bundle: Path) -> None:
+def test_sound_models_are_clean(saved, demo_bundle):
     """The demo model as torch exports it says where it clamps; its parameters are counted by hand, with two bounds."""
     assert codes(saved()) == {}
     path = demo_bundle / "model.onnx"
@@ -76,7 +76,7 @@ def test_sound_models_are_clean(saved: Any, demo_bundle: Path) -> None:
     assert graph.parameters == 48 * 829 + 512 * 618 + 276 * 651 + 2
 
 
-def test_names_types_and_shapes_are_read_in_order(saved: Any) -> None:
+def test_names_types_and_shapes_are_read_in_order(saved):
     """The engine binds by position: an order that is read wrongly is judged wrongly."""
     signature = read_model_signature(saved())
     assert signature.inputs == tuple(TensorSignature(name, "float32", ("B", width)) for name, width in WIDTHS.items())
@@ -87,9 +87,7 @@ def test_names_types_and_shapes_are_read_in_order(saved: Any) -> None:
 @pytest.mark.parametrize(
     "location", ["../secret.bin", "/etc/passwd", "C:\\secret.bin", "sub/../../secret.bin", "..\\secret.bin", ""]
 )
-def test_weights_outside_the_folder_are_never_opened(
-    saved: Any, tmp_path: Path, location: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_outside_the_folder_are_never_opened(saved, tmp_path, location, monkeypatch):
     """A model from the internet must not read the build server's files into its first layer."""
     (tmp_path.parent / "secret.bin").write_bytes(bytes(EXTERNAL))
     opened = "rigpact.contract.model.signature.read_model_signature"
@@ -97,7 +95,7 @@ def test_weights_outside_the_folder_are_never_opened(
     assert "RP436" in codes(saved(external(location, EXTERNAL)))
 
 
-def test_a_link_out_of_the_folder_is_seen_through(tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_seen_through(tmp_path):
     """The name looks harmless; the file it leads to is not the model's."""
     (tmp_path / "models").mkdir()
     (tmp_path / "secret.bin").write_bytes(bytes(EXTERNAL))
@@ -110,7 +108,7 @@ def test_a_link_out_of_the_folder_is_seen_through(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("size", "code"), [(None, "RP437"), (100, "RP437"), (EXTERNAL, "RP438")], ids=str)
-def test_weights_in_a_second_file(saved: Any, tmp_path: Path, size: int | None, code: str) -> None:
+def test_weights_in_a_second_file(saved, tmp_path, size, code):
     """Copied without its weights, cut off while copying, or whole: three different answers."""
     path = saved(external("weights.bin", EXTERNAL))
     if size is None:
@@ -123,7 +121,7 @@ def test_weights_in_a_second_file(saved: Any, tmp_path: Path, size: int | None, 
 
 
 @every_case("content", [b"", b"junk", b"\x08\x09", bytes(range(256)) * 9, None], ids=repr)
-def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes | None) -> None:
+def test_what_is_no_model_is_refused(tmp_path, content):
     """One line, not a protobuf's stack trace; a folder and a missing file are the most common mistakes."""
     path = tmp_path / "model.onnx"
     for read in (read_model, read_model_signature):
@@ -134,7 +132,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, content: bytes | None) -> N
                 read(place)
 
 
-def test_a_cut_model_is_refused_at_every_length(tmp_path: Path) -> None:
+def test_a_cut_model_is_refused_at_every_length(tmp_path):
     """An interrupted copy ends anywhere."""
     content, path, judged = honest_model().SerializeToString(), tmp_path / "model.onnx", 0
     for end in range(1, len(content), 211):
@@ -146,7 +144,7 @@ def test_a_cut_model_is_refused_at_every_length(tmp_path: Path) -> None:
     assert judged == len(range(1, len(content), 211))
 
 
-def test_the_narrowest_clamp_of_each_input_is_known(saved: Any) -> None:
+def test_the_narrowest_clamp_of_each_input_is_known(saved):
     """A training row outside the clamp never reaches the network: what it would learn from it is lost without a word."""
     path = saved(
         weight("lo", -2), weight("hi", 3), weight("wide", 9), weight("low9", -9),
@@ -162,7 +160,7 @@ def test_the_narrowest_clamp_of_each_input_is_known(saved: Any) -> None:
     assert {place: (each.low, each.high) for place, each in found.items()} == {0: (-2.0, 3.0), 1: (-2.0, math.inf)}
 
 
-def of_layers(*entries: tuple[str, str, dict[str, Any]]) -> Any:
+def of_layers(*entries):
     """A model of unconnected layers, enough to read their weights."""
     nodes = [helper.make_node(op, names.split(), [f"y{n}"], **said) for n, (op, names, said) in enumerate(entries)]
     return helper.make_model(helper.make_graph(nodes, "layers", [], []))
@@ -173,7 +171,7 @@ CHANNEL = {"gemm": 1, "turned": 0, "product": 1, "kernel": 0, "w": 1, "r": 1}
 """The axis of each layer's outputs: Gemm and MatMul take (in, out), transB and Conv (out, in), a GRU (1, out, in)."""
 
 
-def test_an_int8_model_has_one_scale_for_each_output(saved: Any) -> None:
+def test_an_int8_model_has_one_scale_for_each_output(saved):
     """Scales along the other axis are another model: the deployed one would not be recognised by its answers."""
     model = of_layers(
         ("Gemm", "x gemm", {}), ("Gemm", "x turned", {"transB": 1}), ("MatMul", "x product", {}), ("MatMul", "x y0", {}),
@@ -193,7 +191,7 @@ def test_an_int8_model_has_one_scale_for_each_output(saved: Any) -> None:
             np.testing.assert_allclose(channel, np.round(own / step) * step, rtol=1e-6)
 
 
-def test_a_model_without_another_number_is_no_quantised_one(saved: Any) -> None:
+def test_a_model_without_another_number_is_no_quantised_one(saved):
     """Weights of ±1 are the same in every format: naming one would name a cause that changes nothing."""
     layer = ("MatMul", "x w", {})
     assert list(quantised_models(saved(weight("w", [[1.0, -1.0], [-1.0, 1.0]]), model=of_layers(layer)))) == []
@@ -206,7 +204,7 @@ DEPLOYED = {"state": 420, "cond": 7, "contacts": 2, "angvel": 138, "pose_hist": 
 NAMES = tuple(DEPLOYED)
 
 
-def test_the_orders_that_survive_a_check_of_byte_sizes_are_those_of_brute_force() -> None:
+def test_the_orders_that_survive_a_check_of_byte_sizes_are_those_of_brute_force():
     """A small character whose history is as wide as its state, swapped, plays noise; a dynamic axis takes every vector."""
     assert len(set(ORDERS)) == 120
     assert (ORDERS[0], accepted_orders(DEPLOYED), interchangeable_pairs(DEPLOYED)) == (NAMES, (NAMES,), ())
@@ -225,7 +223,7 @@ def test_the_orders_that_survive_a_check_of_byte_sizes_are_those_of_brute_force(
     assert [each.action for each in found] == ["padded by 5", "cut by 5"]
 
 
-def test_canary_vectors_are_distinct_and_exact() -> None:
+def test_canary_vectors_are_distinct_and_exact():
     """An engine types them in from text: they must be the same numbers there, and no two places alike."""
     first, again = canary_inputs(DEPLOYED), canary_inputs(DEPLOYED)
     for name, rows in first.items():
@@ -237,7 +235,7 @@ def test_canary_vectors_are_distinct_and_exact() -> None:
     assert len({tuple(rows[row, :2]) for rows in first.values() for row in range(4)}) == 20
 
 
-def test_attributes_are_read_as_words_and_numbers(saved: Callable[..., Path]) -> None:
+def test_attributes_are_read_as_words_and_numbers(saved):
     """A word that is read as a row of bytes is another activation, and a list of words is no word."""
     said = {
         "activation": "Tanh",

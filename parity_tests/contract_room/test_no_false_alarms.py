@@ -1,31 +1,31 @@
 """Sound files of many kinds: motion of a body that was exported correctly has no error and no warning."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Severity
-from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.family import Artefacts
 from rigpact.fixtures.clip_format import generate_clip, plain_document
 from rigpact.fixtures.course import STYLES
 from rigpact.fixtures.skeleton import demo_skeleton
 
 
-def document(kind: Kind, name: str, content: Any) -> Document:
+def document(kind, name, content):
     return Document(kind, JsonFile(Path(f"{name}.json"), b"", content, standard=True))
 
 
-def alarms(*subject: Any) -> list[str]:
+def alarms(*subject):
     found = [each for each in check(Artefacts(*subject)).findings if each.rule.severity is not Severity.INFO]
     return [f"{each.rule.code} {each.file}{each.pointer}: {each.message}" for each in found]
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("style", STYLES)
-def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str) -> None:
+def test_generated_motion_of_every_style_is_sound(demo_bundle, style):
     """A jump or a spin is no defect; nor is the shortest clip that has a velocity, a short step, or a second."""
     files = [read_document(demo_bundle / f"{name}_template.json") for name in ("norm", "pretrain")]
     seed = 40 + list(STYLES).index(style)
@@ -37,7 +37,7 @@ def test_generated_motion_of_every_style_is_sound(demo_bundle: Path, style: str)
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("seed", "fps"), [(11, 30.0), (12, 60.0), (11, 60.0), (12, 120.0), (11, 120.0), (12, 30.0)])
-def test_a_freshly_fitted_character_is_sound(seed: int, fps: float) -> None:
+def test_a_freshly_fitted_character_is_sound(seed, fps):
     """Statistics of a handful of clips are rough; rough is not a defect, at any rate."""
     from rigpact.training.enemy_statistics import (
         clip_arrays,

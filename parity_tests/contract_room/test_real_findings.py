@@ -4,15 +4,14 @@ A finding that appears or goes, or a number that changes, must be reviewed and w
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rigpact.contract.documents import read_document
-from rigpact.contract.findings import Finding
-from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.family import Artefacts
 from rigpact.contract.skeleton import identity_rot6d, rot6d_to_matrix, rotation_angle_rad
 
 NAMES = {
@@ -35,7 +34,7 @@ NUMBERS = {
 Row = tuple[str, str, str]
 
 
-def findings(folder: Path, *names: str) -> tuple[Finding, ...]:
+def findings(folder, *names):
     companion = read_document(folder / "pretrain_template.json") if names else None
     return check(
         Artefacts(
@@ -44,13 +43,13 @@ def findings(folder: Path, *names: str) -> tuple[Finding, ...]:
     ).findings
 
 
-def row(finding: Finding) -> Row:
+def row(finding):
     """Code, file by its role, and the number that proves it."""
     code = finding.rule.code
     return code, NAMES[Path(finding.file).name], NUMBERS[code].format_map(finding.values).replace("|", "/")
 
 
-def written_down(page: str, heading: str) -> Iterator[Row]:
+def written_down(page, heading):
     """The rows of the table under a heading; one row may name several files."""
     section = page.partition(f"### {heading}\n")[2].partition("\n### ")[0]
     for code, files, number, sentence in re.findall(r"^\| (RP\d{3}) \| (.*?) \| (.*?) \| (.*?) \|$", section, re.M):
@@ -59,16 +58,14 @@ def written_down(page: str, heading: str) -> Iterator[Row]:
 
 
 @pytest.mark.parametrize(("heading", "names"), [("The bundle alone", ()), ("All files together", WALKS)])
-def test_every_finding_on_a_deployed_character_is_reviewed(
-    real_data: Path, checkout: Path, heading: str, names: tuple[str, ...]
-) -> None:
+def test_every_finding_on_a_deployed_character_is_reviewed(real_data, checkout, heading, names):
     """Each with the number that proves it. Without the files nothing guards the list of docs/evidence.md."""
     page = (checkout / "docs" / "evidence.md").read_text(encoding="utf-8")
     rows = set(written_down(page, heading))
     assert {row(each) for each in findings(real_data, *names)} == rows != set()
 
 
-def test_the_leak_and_the_residual_are_what_the_files_say(real_data: Path) -> None:
+def test_the_leak_and_the_residual_are_what_the_files_say(real_data):
     """RP633 rests on a slope: the network's own output, composed with the target, gives the file. RP631: its own GeoDeg."""
     read = {name: read_document(real_data / name).data for name in NAMES}
     bundle, output = read["norm_template.json"], read["Walk_F_network_output.json"]
@@ -78,7 +75,7 @@ def test_the_leak_and_the_residual_are_what_the_files_say(real_data: Path) -> No
     turns = rot6d_to_matrix((normed[0] * std).reshape(-1, poses.shape[1], 6) + identity_rot6d())
     recorded = rot6d_to_matrix((normed[1] * std + mean).reshape(-1, poses.shape[1], 6))
 
-    def miss_deg(previous: np.ndarray) -> float:
+    def miss_deg(previous):
         off = turns[1:] @ previous @ np.swapaxes(recorded[1:], -1, -2)
         return float(np.degrees(rotation_angle_rad(off)).max())
 

@@ -21,7 +21,7 @@ UNIT = st.integers(-100, 100).map(lambda value: (value or 50) / 100)
 
 
 @given(axis=st.tuples(UNIT, UNIT, UNIT), angle=st.floats(0, math.pi), columns=st.sampled_from(COLUMNS))
-def test_a_rotation_keeps_its_angle_and_decodes_to_itself(axis: tuple[float, ...], angle: float, columns: str) -> None:
+def test_a_rotation_keeps_its_angle_and_decodes_to_itself(axis, angle, columns):
     """A mean pose decoded with the wrong third axis mirrors the character; 'mean pose, not a step' rests on the angle."""
     x, y, z = (value / math.hypot(*axis) for value in axis)
     c, s, t = math.cos(angle), math.sin(angle), 1 - math.cos(angle)
@@ -39,7 +39,7 @@ def test_a_rotation_keeps_its_angle_and_decodes_to_itself(axis: tuple[float, ...
 
 
 @pytest.mark.parametrize("values", [[0.0] * 6, [1, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0]])
-def test_numbers_without_a_rotation_are_seen_as_such(values: list[float]) -> None:
+def test_numbers_without_a_rotation_are_seen_as_such(values):
     """Broken poses must be judged, not crashed on."""
     array = np.array(values, dtype=float)
     assert np.isfinite(rot6d_to_matrix(array)).all()

@@ -1,16 +1,13 @@
 """The schemas, and the short cut past them for long arrays of numbers."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from rigpact.contract import ContractRefused, UnusableInput, load_contract
-from rigpact.contract.documents import Document, Kind, documents_remembered, read_document
-from rigpact.contract.rules.files.structure import check_against_schema, load_schema
+from rigpact.contract.documents import Kind, documents_remembered, read_document
+from rigpact.contract.rules.structure import check_against_schema, load_schema
 
 from ..every_case import every_case
 from .edits import drop, put
@@ -23,7 +20,7 @@ ROWS = st.lists(st.one_of(SCALARS, st.lists(SCALARS, max_size=8)), max_size=8)
 
 
 @every_case("name", SCHEMAS)
-def test_every_schema_is_a_valid_schema(name: str) -> None:
+def test_every_schema_is_a_valid_schema(name):
     """The engine team validates its exports with these files and another library."""
     schema = load_schema(name)
     Draft202012Validator.check_schema(schema)
@@ -31,7 +28,7 @@ def test_every_schema_is_a_valid_schema(name: str) -> None:
 
 
 @given(rows=ROWS, key=st.sampled_from(["BoneRotations", "RootPosition", "TrajectoryDir", "ActionBits"]))
-def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) -> None:
+def test_the_short_cut_gives_the_verdict_of_the_long_way(rows, key):
     """If the fast path skipped a check, a ragged pose would pass."""
     clip = {"Frames": [{key: rows}]}
     schema = load_schema("raw_clip")
@@ -42,14 +39,14 @@ def test_the_short_cut_gives_the_verdict_of_the_long_way(rows: Any, key: str) ->
     assert {pointer for pointer, _ in check_against_schema(clip, "raw_clip")} == slow
 
 
-def test_findings_stand_in_the_order_of_the_file() -> None:
+def test_findings_stand_in_the_order_of_the_file():
     """Two runs on one file gave two reports: jsonschema goes through a set of keys."""
     names = [f"slice_{n}" for n in range(9, 0, -1)]
     found = check_against_schema({"meta": {"state_layout": dict.fromkeys(names, 0)}}, "bundle")
     assert [place.rpartition("/")[2] for place, _ in found if "slice" in place] == names
 
 
-def test_a_trace_header_of_another_format_is_refused() -> None:
+def test_a_trace_header_of_another_format_is_refused():
     """A log of some other tool must not be compared as a trace."""
     header = {
         "format": "rigpact-trace", "version": 1, "producer": {"name": "engine", "version": "5.4"}, "clip": None,
@@ -70,7 +67,7 @@ def test_a_trace_header_of_another_format_is_refused() -> None:
         ("StdY", [[0.1] * 18]),
     ],
 )  # fmt: skip
-def test_a_malformed_bundle_is_refused_with_its_place(sample: Any, path: str, value: Any) -> None:
+def test_a_malformed_bundle_is_refused_with_its_place(sample, path, value):
     """A stack trace from the depths of numpy tells an animator nothing."""
     put(value, "bundle", *path.split("/"))(sample)
     with pytest.raises(ContractRefused) as refusal:
@@ -79,7 +76,7 @@ def test_a_malformed_bundle_is_refused_with_its_place(sample: Any, path: str, va
 
 
 @every_case("edit", [drop("companion", "StdPoseHist", slice(-6, None)), put(8.0, "bundle", "pose_hist_len")], ids=repr)
-def test_statistics_of_another_length_are_refused(sample: Any, edit: Any) -> None:
+def test_statistics_of_another_length_are_refused(sample, edit):
     """They would normalise every bone with another bone's numbers; 8.0 is 8 to an engine."""
     edit(sample)
     with pytest.raises(UnusableInput, match="RP305"):
@@ -87,17 +84,17 @@ def test_statistics_of_another_length_are_refused(sample: Any, edit: Any) -> Non
 
 
 @pytest.mark.parametrize("parents", [[-1, 2, 1], [-1, 0, 9], [-1, 0]])
-def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample: Any, parents: list[int]) -> None:
+def test_a_skeleton_that_is_no_tree_is_left_out_of_the_contract(sample, parents):
     """Forward kinematics on it would not end, or read another bone; the findings say so, in degrees the rest works."""
     sample.bundle["meta"]["skeleton"]["parents"] = parents
     assert load_contract(sample.write("bundle").path).numbers.skeleton is None
 
 
-def test_a_file_is_remembered_by_what_it_holds(tmp_path: Path) -> None:
+def test_a_file_is_remembered_by_what_it_holds(tmp_path):
     """A file that changed between two parts of a gate must be judged again."""
     path, seen = tmp_path / "clip.json", []
 
-    def judged(document: Document) -> int:
+    def judged(document):
         seen.append(document)
         return len(document.data["Frames"])
 

@@ -8,7 +8,7 @@ from rigpact.contract.contract_files import document_to_contract
 from rigpact.contract.declared.values import known_profiles
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.documents import read_document
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.reports.checking.check import CheckRequest, check_files
 
 from ..every_case import every_case

@@ -6,7 +6,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 
-from rigpact.contract.rules.files.structure import load_schema
+from rigpact.contract.rules.structure import load_schema
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.seen.judged import Widest
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema
 
-from rigpact.contract.rules.files.structure import load_schema
+from rigpact.contract.rules.structure import load_schema
 
 
 def _explain(command: Any, files: Any, recording: Path, *more: object) -> tuple[int, str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from rigpact.contract.rules.files.structure import load_schema
+from rigpact.contract.rules.structure import load_schema
 from rigpact.reference_runtime import Trace, read_trace
 from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.systems.enemy_animation.runs import drive_of

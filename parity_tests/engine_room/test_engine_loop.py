@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from jsonschema import Draft202012Validator
 
-from rigpact.contract.rules.files.structure import load_schema
+from rigpact.contract.rules.structure import load_schema
 
 from ..measuring.scores.engine.engine_side import DEFECTS, FRAMES, FREE_RUNS, NUMBERS, Files
 from ..measuring.scores.grading import grade

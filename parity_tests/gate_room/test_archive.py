@@ -15,7 +15,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.reference_runtime import read_trace
 from rigpact.reports.gate.archive import (
     MAX_MEMBERS,

@@ -9,7 +9,7 @@ import pytest
 from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import FindingsReport, Ledger
-from rigpact.contract.rules.clips import rotations
+from rigpact.contract.rules import clip_motion
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.reference_runtime import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.files import SYSTEM
@@ -20,7 +20,7 @@ from rigpact.reports.gate.project import Project as Checked
 from ..some_bones import PUBLISHED, of_bones, written
 from .conftest import FILES, FREE, TRACE, codes, gated, record
 
-RULES = {rule.code: rule for rule in rotations.FAMILY.rules}
+RULES = {rule.code: rule for rule in clip_motion.FAMILY.rules}
 BONES = (0, 1, 2, 5, 6, 9, 20, 33)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
-from rigpact.contract.rules.answers import comparison, gate
+from rigpact.contract.rules import answers
 from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
@@ -29,7 +29,7 @@ _NUMBERS = {"error": 0.0, "tolerance": 1.0, "frame": 0, "worst_frame": 0, "chann
 def named(file: str, stage: str, **says: str) -> Any:
     says = says or {"angvel_angle": "half"}
     values = {"recording": file, "stage": stage, "changes": str(says), "effect": "it falls", "code": "", "error": 3.0}
-    return gate.CONVENTION_DIFFERS.at(file, f"/stages/{stage}", says=says, **values)
+    return answers.CONVENTION_DIFFERS.at(file, f"/stages/{stage}", says=says, **values)
 
 
 def related(file: str, stage: str, place: str, words: str) -> Any:
@@ -43,11 +43,11 @@ def related(file: str, stage: str, place: str, words: str) -> Any:
 
 def nobody_knows(file: str, stage: str) -> Any:
     values = {"recording": file, "frame": 0, "stage": stage, "address": "hip", "size": "1", "relation": ""}
-    return gate.NOT_EXPLAINED.at(file, f"/stages/{stage}", **values)
+    return answers.NOT_EXPLAINED.at(file, f"/stages/{stage}", **values)
 
 
 def differs(file: str, stage: str) -> Any:
-    return comparison.STAGE_DIFFERS.at(file, f"/stages/{stage}", stage=stage, **_NUMBERS)
+    return answers.STAGE_DIFFERS.at(file, f"/stages/{stage}", stage=stage, **_NUMBERS)
 
 
 def half(file: str) -> Any:
@@ -57,7 +57,7 @@ def half(file: str) -> Any:
 
 
 def rate(file: str, found: float) -> Any:
-    return comparison.RATE_NOT_OF_BUNDLE.at(file, "/fps", holder=file, found=found, expected=60.0)
+    return answers.RATE_NOT_OF_BUNDLE.at(file, "/fps", holder=file, found=found, expected=60.0)
 
 
 def left_open(place: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime import read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding
-from rigpact.contract.rules import ALL_RULES
+from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, RestsOn, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation

@@ -7,8 +7,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
-from rigpact.contract.rules.answers import comparison as rules
-from rigpact.contract.rules.answers import gate
+from rigpact.contract.rules import answers
 from rigpact.contract.settings.configuration import text_to_configuration
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
@@ -22,7 +21,7 @@ ACCOUNTS = {"pose": (30, 20, 4), "root": (10, 10, 0)}
 
 
 def differing(*places):
-    return tuple(rules.STAGE_NOT_COMPARED.at("engine.jsonl", p, stage=p, holder="reference.jsonl") for p in places)
+    return tuple(answers.STAGE_NOT_COMPARED.at("engine.jsonl", p, stage=p, holder="reference.jsonl") for p in places)
 
 
 def part(name=WALK, places=(), ledger=(100, 100), accounts=None, **how):
@@ -140,7 +139,7 @@ def test_a_lowered_rule_stands_in_the_summary_of_its_part_and_ignored_findings_a
 
 def test_other_files_and_thresholds_have_parts_of_their_own():
     """They judge nothing, so they stand last; a threshold beyond reason is one declared value."""
-    other = (gate.NOT_OF_THE_ENGINE.at("a.json", recording="a.json", found="x", expected="y"),) * 2
+    other = (answers.NOT_OF_THE_ENGINE.at("a.json", recording="a.json", found="x", expected="y"),) * 2
     text = "[gate]\n[gate.thresholds]\ntolerance-factor = 1e30\n[gate.budget]\ninference-margin = 50\n"
     report = judged(part(), text=text + waiver(), other_files=other)
     assert ledgers(report) == {WALK: (100, 100, 0), "archive": (2, 2, 0), "waivers": (3, 3, 0)}

@@ -18,7 +18,7 @@ import pytest
 
 from rigpact.contract.findings import FindingsReport
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rules.answers import geometry as rules
+from rigpact.contract.rules import geometry as rules
 from rigpact.reports.geometry_parity.examination import Found, examine
 from rigpact.reports.geometry_parity.roles import ROLES
 

@@ -2,9 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +14,8 @@ from rigpact.reference_runtime.recordings.opened import read_table
 from ..every_case import every_case
 from .animations import BVH, demo_poses, quaternions, write_bvh
 
-Command = Callable[..., Any]
 
-
-def _imported(command: Command, source: Path) -> Path:
+def _imported(command, source):
     out = source.with_suffix(".toml")
     made = command("init", "--from", source, "-o", out)
     assert made.status == 0, made.err
@@ -28,16 +23,14 @@ def _imported(command: Command, source: Path) -> Path:
     return out
 
 
-def _degrees(poses: np.ndarray, expected: np.ndarray) -> float:
+def _degrees(poses, expected):
     """The largest angle between two sets of quaternions."""
     one, other = (Rotation.from_quat(each.reshape(-1, 4)) for each in (poses, expected))
     return float(np.degrees((one.inv() * other).magnitude()).max())
 
 
 @pytest.mark.parametrize("orders", [("ZXY",), ("ZYX", "ZXY", "XYZ")])
-def test_a_bvh_of_the_demo_character_is_its_poses_again(
-    tmp_path: Path, command: Command, orders: tuple[str, ...]
-) -> None:
+def test_a_bvh_of_the_demo_character_is_its_poses_again(tmp_path, command, orders):
     """Joints of one file differ in their order; a reader that takes one order for all bends every second bone."""
     source = write_bvh(tmp_path / "run.bvh", orders)
     contract, trace = _imported(command, source), tmp_path / "run.trace.safetensors"
@@ -61,9 +54,7 @@ ORDERS = ["".join(each) for each in itertools.permutations("XYZ")]
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("real", "declared"), list(zip(ORDERS, [*ORDERS[1:], ORDERS[0]], strict=True))[::2])
-def test_each_order_of_angles_is_named_when_another_is_read(
-    tmp_path: Path, command: Command, real: str, declared: str
-) -> None:
+def test_each_order_of_angles_is_named_when_another_is_read(tmp_path, command, real, declared):
     """A fixed order is the most frequent mistake of BVH readers; the answer must be the word that mends it."""
     source = write_bvh(tmp_path / "run.bvh", (real,))
     contract = _imported(command, source)
@@ -86,7 +77,7 @@ def test_each_order_of_angles_is_named_when_another_is_read(
     assert (said["verdict"], said["causes"][0]["changes"]) == ("explained", {"root_metres.scale": "inches"}), said
 
 
-def test_a_bvh_with_strange_names_is_read_to_its_last_row(tmp_path: Path) -> None:
+def test_a_bvh_with_strange_names_is_read_to_its_last_row(tmp_path):
     """Tools write colons and spaces into names, exponents into offsets, rounded times; what a full disk cut off is not whole."""
     path = tmp_path / "a.bvh"
     path.write_text(BVH, encoding="utf-8")
@@ -109,7 +100,7 @@ def test_a_bvh_with_strange_names_is_read_to_its_last_row(tmp_path: Path) -> Non
         ("40 50 60", "40 50 x", ":19"), ("40 50 60\n", "40 50\n", ":19"),
     ],
 )  # fmt: skip
-def test_a_damaged_bvh_is_refused_at_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:
+def test_a_damaged_bvh_is_refused_at_its_line(tmp_path, old, new, says):
     """A row with a number less shifts every joint behind it."""
     path = tmp_path / "a.bvh"
     assert old in BVH

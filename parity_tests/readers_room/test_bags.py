@@ -1,9 +1,6 @@
 """Bags of ROS 2 as recordings: topics become columns, joints are found by name, damage is said at its place."""
 
 import json
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,6 @@ from rigpact.reference_runtime.recordings.other_formats.bags import Message, top
 from ..every_case import every_case
 from .bags import observed, positions, write_json_mcap, write_mcap
 
-Command = Callable[..., Any]
 CONTRACT = """
 format = "rigpact-contract"
 version = 1
@@ -31,7 +27,7 @@ q = "joint_states.position"
 """
 
 
-def test_joints_of_a_bag_are_found_by_their_names(tmp_path: Path) -> None:
+def test_joints_of_a_bag_are_found_by_their_names(tmp_path):
     """The order of a JointState may change within a run; taken by place, every second frame swaps two knees."""
     table = read_table(write_mcap(tmp_path / "run.mcap"))
     for name in positions(0):
@@ -43,7 +39,7 @@ def test_joints_of_a_bag_are_found_by_their_names(tmp_path: Path) -> None:
     assert not [name for name in table.columns if "velocity" in name]  # an empty array is none
 
 
-def test_a_bag_is_judged_with_the_contract_beside_it(tmp_path: Path, command: Command) -> None:
+def test_a_bag_is_judged_with_the_contract_beside_it(tmp_path, command):
     """Topics to vectors by [recordings]: no script between the robot's bag and the verdict."""
     contract = tmp_path / "contract.toml"
     contract.write_text(CONTRACT, encoding="utf-8")
@@ -54,7 +50,7 @@ def test_a_bag_is_judged_with_the_contract_beside_it(tmp_path: Path, command: Co
     assert command("explain", bag, "--contract", contract).status == 1
 
 
-def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, command: Command) -> None:
+def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path, command):
     """Paired by their number, every row behind a lost message belongs to another moment."""
     bag = write_mcap(tmp_path / "run.mcap", lost=7)
     with pytest.raises(UnusableInput) as refused:
@@ -75,7 +71,7 @@ def test_a_topic_gives_the_tick_where_others_lost_a_message(tmp_path: Path, comm
 STEP_MS = 40
 
 
-def _loop(*behind: tuple[str, float], steps: int = 30, lost: int | None = None, imu: bool = True) -> list[Message]:
+def _loop(*behind, steps=30, lost=None, imu=True):
     """A loop of 25 Hz: each topic so many ms behind the moment of the step, holding the number of the step; and an IMU of 100 Hz
     from 90 ms on. lost: a step whose message of the first topic was lost."""
     own = [
@@ -89,7 +85,7 @@ def _loop(*behind: tuple[str, float], steps: int = 30, lost: int | None = None, 
 
 
 @every_case("tick", ["/obs", "/act", "/target"])
-def test_whichever_topic_gives_the_tick_a_row_holds_one_step(tmp_path: Path, tick: str) -> None:
+def test_whichever_topic_gives_the_tick_a_row_holds_one_step(tmp_path, tick):
     """A message that is published a millisecond behind the tick is of its step: with the one before, a right robot is accused."""
     messages = _loop(("/obs", 0), ("/act", 1), ("/target", 2))
     table = topics_to_table(messages, tmp_path, tick)
@@ -120,9 +116,7 @@ AT_ONCE = [Message(topic, 5, {"data": float(step)}) for topic in ("/obs", "/act"
     ],
     ids=lambda value: str(value)[:30],
 )  # fmt: skip
-def test_topics_whose_steps_nobody_can_tell_are_refused(
-    tmp_path: Path, messages: list[Message], tick: str | None, says: str
-) -> None:
+def test_topics_whose_steps_nobody_can_tell_are_refused(tmp_path, messages, tick, says):
     """Without a tick nothing is left out, at the ends neither; 15 of 40 ms may be late or early. As the tick itself it tells."""
     with pytest.raises(UnusableInput) as refused:
         topics_to_table(messages, tmp_path, tick)
@@ -131,14 +125,14 @@ def test_topics_whose_steps_nobody_can_tell_are_refused(
     assert np.array_equal(late.columns["obs"], late.columns["act"])
 
 
-def test_a_lost_message_is_said(tmp_path: Path) -> None:
+def test_a_lost_message_is_said(tmp_path):
     """Its row holds the message of the step before: a stage that seems to stand still there does not."""
     table = topics_to_table(_loop(("/act", 1), ("/obs", 0), lost=12), tmp_path, "/obs")
     assert np.array_equal(table.columns["act"], [11 if step == 12 else step for step in range(3, 30)])
     assert "its own is lost in 1 of the rows, which hold the one before" in "\n".join(table.notes)
 
 
-def test_messages_in_json_are_columns(tmp_path: Path) -> None:
+def test_messages_in_json_are_columns(tmp_path):
     """Foxglove and many runtimes log JSON; words in it are not numbers."""
     table = read_table(write_json_mcap(tmp_path / "run.mcap"))
     assert np.array_equal(table.columns["state.imu.gyro"], [[frame, 0, 1] for frame in range(5)])
@@ -148,7 +142,7 @@ def test_messages_in_json_are_columns(tmp_path: Path) -> None:
     assert np.array_equal(read_table(own).columns["state.position"], [5, 5])
 
 
-def test_what_a_bag_says_of_its_policy_becomes_a_contract(tmp_path: Path, command: Command) -> None:
+def test_what_a_bag_says_of_its_policy_becomes_a_contract(tmp_path, command):
     """Names, scales and the default pose that the runtime wrote beside its topics are the contract; nobody types them again."""
     said = {
         "joint_names": ["left_knee", "right_knee"], "observation_names": ["joint_pos", "joint_vel", "actions"],
@@ -166,7 +160,7 @@ def test_what_a_bag_says_of_its_policy_becomes_a_contract(tmp_path: Path, comman
     assert "metadata: none" in answer.err
 
 
-def _flipped(content: bytes, place: int) -> bytes:
+def _flipped(content, place):
     return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
 
 
@@ -179,7 +173,7 @@ def _flipped(content: bytes, place: int) -> bytes:
         (lambda content: _flipped(content, 12), "not MCAP"),
     ],
 )
-def test_a_damaged_bag_is_refused(tmp_path: Path, damage: Callable[[bytes], bytes], says: str) -> None:
+def test_a_damaged_bag_is_refused(tmp_path, damage, says):
     """A flipped byte in a chunk is another number in the recording."""
     bag = write_mcap(tmp_path / "run.mcap")
     bag.write_bytes(damage(bag.read_bytes()))
@@ -189,7 +183,7 @@ def test_a_damaged_bag_is_refused(tmp_path: Path, damage: Callable[[bytes], byte
     assert str(bag) in str(refused.value)
 
 
-def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path) -> None:
+def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path):
     """A robot that fell took the recorder with it: what was written before is the interesting part."""
     whole = write_json_mcap(tmp_path / "run.mcap", 22_000)
     cut = tmp_path / "cut.mcap"
@@ -201,7 +195,7 @@ def test_a_bag_that_was_cut_off_is_read_to_its_last_whole_record(tmp_path: Path)
     assert np.array_equal(heights, np.arange(len(heights)) / 2)
 
 
-def _json_bag(path: Path, contents: Iterable[Any], time_ns: int = 1, **options: Any) -> Path:
+def _json_bag(path, contents, time_ns=1, **options):
     with path.open("wb") as stream:
         writer = Writer(stream, **options)
         writer.start()
@@ -213,9 +207,7 @@ def _json_bag(path: Path, contents: Iterable[Any], time_ns: int = 1, **options: 
 
 
 @pytest.mark.parametrize("use_chunking", [True, False])
-def test_the_limit_of_messages_is_asked_before_they_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, use_chunking: bool
-) -> None:
+def test_the_limit_of_messages_is_asked_before_they_are_read(tmp_path, monkeypatch, use_chunking):
     """A hundred kilobytes hold six million messages of nothing: made into objects first, they take three gigabytes."""
     path = _json_bag(tmp_path / "a.mcap", [0] * 50, use_chunking=use_chunking, chunk_size=1 << 30)
     read_table(path)
@@ -228,13 +220,13 @@ def test_the_limit_of_messages_is_asked_before_they_are_read(
 
 
 @pytest.mark.parametrize("time_ns", [1 << 63, (1 << 64) - 2])
-def test_a_time_beyond_63_bits_is_refused(tmp_path: Path, time_ns: int) -> None:
+def test_a_time_beyond_63_bits_is_refused(tmp_path, time_ns):
     """Its place in a column of times would be negative."""
     with pytest.raises(UnusableInput, match=rf"message 0: found a time of {time_ns} ns"):
         read_table(_json_bag(tmp_path / "a.mcap", [1, 2], time_ns))
 
 
-def test_a_definition_in_a_bag_prints_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_definition_in_a_bag_prints_nothing(tmp_path, capfd):
     """What a stranger writes into a file must not reach the terminal: it may hold the terminal's own commands."""
     path = tmp_path / "a.mcap"
     with path.open("wb") as stream:
@@ -248,7 +240,7 @@ def test_a_definition_in_a_bag_prints_nothing(tmp_path: Path, capfd: pytest.Capt
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_missing_library_names_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_names_its_extra(tmp_path, monkeypatch):
     """An install without the extra must say what to type, not which module is missing."""
     bag = write_mcap(tmp_path / "run.mcap")
     monkeypatch.setitem(__import__("sys").modules, "mcap.stream_reader", None)

@@ -1,9 +1,6 @@
 """A LeRobot-like policy: from its files to a verdict, and the mistakes that people make with one, each by its name."""
 
 import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +8,8 @@ import pytest
 from ..contract_room.edits import drop, put
 from .policies import recorded, write_policy
 
-Command = Callable[..., Any]
 
-
-def _verdict(command: Command, folder: Path, run: Mapping[str, np.ndarray], **files: Any) -> tuple[str, dict[str, str]]:
+def _verdict(command, folder, run, **files):
     """Import, then explain a recording: the verdict and the changes that it names."""
     config = write_policy(folder, **files)
     contract = folder / "contract.toml"
@@ -40,9 +35,7 @@ def _verdict(command: Command, folder: Path, run: Mapping[str, np.ndarray], **fi
         ({}, {"late": 1}, {"played_action.chunk": "one_before"}), ({}, {"index": 1}, {"played_action.index": "+1"}),
     ],
 )  # fmt: skip
-def test_a_right_loop_agrees_and_each_mistake_is_named(
-    tmp_path: Path, command: Command, files: dict[str, str], mistake: dict[str, Any], named: dict[str, str]
-) -> None:
+def test_a_right_loop_agrees_and_each_mistake_is_named(tmp_path, command, files, mistake, named):
     """The arm still moves, a little wrong: hours of looking at cameras and lighting before anybody looks at a queue."""
     verdict = "explained" if mistake else "agrees"
     assert _verdict(command, tmp_path, recorded(**{**files, **mistake}), **files) == (verdict, named)
@@ -66,9 +59,7 @@ def test_a_right_loop_agrees_and_each_mistake_is_named(
         ("policy_postprocessor", ("steps",), ..., ["policy_postprocessor.json#/steps", "the steps of the pipeline"]),
     ],
 )  # fmt: skip
-def test_a_damaged_policy_is_refused_at_its_place(
-    tmp_path: Path, command: Command, name: str, keys: tuple[Any, ...], value: Any, says: list[str]
-) -> None:
+def test_a_damaged_policy_is_refused_at_its_place(tmp_path, command, name, keys, value, says):
     """Statistics of another width, or of another file, are applied without a word by whoever does not look."""
     config = write_policy(tmp_path)
     path = tmp_path / f"{name}.json"
@@ -81,7 +72,7 @@ def test_a_damaged_policy_is_refused_at_its_place(
     assert [each for each in says if each not in answer.err] == [], answer.err
 
 
-def test_what_the_files_do_silently_is_said(tmp_path: Path, command: Command) -> None:
+def test_what_the_files_do_silently_is_said(tmp_path, command):
     """LeRobot passes a feature without statistics as it is, without a word; ensembles and diffusion have no plain queue."""
     config = write_policy(tmp_path, state="MEAN_STD", n_action_steps=1, temporal_ensemble_coeff=0.01)
     tensors = tmp_path / "policy_preprocessor_step_3.safetensors"

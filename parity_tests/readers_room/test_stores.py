@@ -3,9 +3,7 @@
 import gzip
 import json
 import zlib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
@@ -20,10 +18,8 @@ from ..every_case import every_case
 from ..peak_memory import peak_bytes
 from .stores import ROWS, write_data_set, write_hdf5
 
-Command = Callable[..., Any]
 
-
-def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None:
+def test_an_episode_in_hdf5_is_columns(tmp_path, command):
     """A link or a virtual data set leads to another file: it must not be read for this one."""
     path = write_hdf5(tmp_path / "episode_0.hdf5")
     table = read_table(path)
@@ -36,9 +32,7 @@ def test_an_episode_in_hdf5_is_columns(tmp_path: Path, command: Command) -> None
         read_table(path)
 
 
-def test_a_file_that_no_contract_names_becomes_arrays(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_no_contract_names_becomes_arrays(tmp_path, command, monkeypatch):
     """Who has a log and no contract yet wants its numbers; an option that only a recording of a contract has is refused."""
     monkeypatch.chdir(tmp_path)
     Path("run.csv").write_text("q.hip,q.knee,gyro[0]\n1,2,3\n4,5,6\n", encoding="utf-8")
@@ -60,7 +54,7 @@ def test_a_file_that_no_contract_names_becomes_arrays(
     [zlib.compress(bytes(8 << 20)), gzip.compress(bytes(120)) + gzip.compress(bytes(8 << 20))],
     ids=["one", "a second stream"],
 )
-def test_a_chunk_of_hdf5_that_unpacks_to_more_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_chunk_of_hdf5_that_unpacks_to_more_is_refused(tmp_path, content):
     """The library doubles its memory until the chunk is whole: eight megabytes where the chunk has 120 bytes."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w") as root:
@@ -70,7 +64,7 @@ def test_a_chunk_of_hdf5_that_unpacks_to_more_is_refused(tmp_path: Path, content
         read_table(path)
 
 
-def test_hard_links_in_hdf5_make_no_ring(tmp_path: Path) -> None:
+def test_hard_links_in_hdf5_make_no_ring(tmp_path):
     """A group that holds itself ten times has ten billion paths of ten names: a kilobyte that never ends."""
     path = write_hdf5(tmp_path / "a.h5")
     with h5py.File(path, "a") as root:
@@ -79,7 +73,7 @@ def test_hard_links_in_hdf5_make_no_ring(tmp_path: Path) -> None:
     assert set(read_table(path).columns) == {"observations.qpos", "action"}
 
 
-def _written(path: Path, columns: dict[str, pa.Array]) -> Path:
+def _written(path, columns):
     pq.write_table(pa.table(columns), path)
     return path
 
@@ -100,9 +94,7 @@ LISTS = pa.array([[1.0, None], None, [5.0, 6.0]])
     ],
     ids=["a list", "a fixed list", "an integer", "a flag", "all", "none"],
 )
-def test_what_is_missing_in_parquet_is_no_number_and_is_said(
-    tmp_path: Path, command: Command, column: pa.Array, rows: list[Any], says: str | None
-) -> None:
+def test_what_is_missing_in_parquet_is_no_number_and_is_said(tmp_path, command, column, rows, says):
     """A sensor that was silent for a frame is ordinary: the frames beside it must be judged, and this one must not be 0."""
     path = _written(tmp_path / "a.parquet", {"x": column, "words": pa.array(["a", None, "c"])})
     answer = command("convert", path, "-o", tmp_path / "a.npz")
@@ -114,14 +106,14 @@ def test_what_is_missing_in_parquet_is_no_number_and_is_said(
 
 
 @every_case("episodes", [FLAGS, [None, None, 1], [0.5, 1.0, 1.0], [[0], [0], [0]]])
-def test_episodes_that_are_no_whole_numbers_are_refused(tmp_path: Path, episodes: list[Any]) -> None:
+def test_episodes_that_are_no_whole_numbers_are_refused(tmp_path, episodes):
     """Rows of no episode would be read as one run."""
     path = _written(tmp_path / "a.parquet", {"x": pa.array([1.0, 2, 3]), "episode_index": pa.array(episodes)})
     with pytest.raises(UnusableInput, match="a whole number in each row"):
         read_table(path)
 
 
-def test_words_of_parquet_are_never_unpacked(tmp_path: Path) -> None:
+def test_words_of_parquet_are_never_unpacked(tmp_path):
     """A word of 100 kilobytes, written once and meant 4000 times, is 400 megabytes as a column."""
     rows = np.arange(4000.0)
     words = pa.DictionaryArray.from_arrays(np.zeros(4000, np.int32), ["a" * 100_000])
@@ -132,7 +124,7 @@ def test_words_of_parquet_are_never_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["v3.0", "v2.1"])
-def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command: Command, version: str) -> None:
+def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path, command, version):
     """One file holds many episodes: read as one run, the robot jumps in the middle of it."""
     info = write_data_set(tmp_path / "set", version=version)
     out = tmp_path / "run.npz"
@@ -146,7 +138,7 @@ def test_an_episode_of_a_lerobot_data_set_is_a_recording(tmp_path: Path, command
         assert says in answer.err
 
 
-def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Command) -> None:
+def test_a_parquet_of_many_episodes_asks_for_one(tmp_path, command):
     """The file itself is taken too; words in it are not columns."""
     write_data_set(tmp_path / "set")
     path = tmp_path / "set" / "data" / "chunk-000" / "file-000.parquet"
@@ -161,12 +153,12 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path: Path, command: Comman
         read_table(path)
 
 
-def test_a_damaged_description_of_a_data_set_is_refused(tmp_path: Path, command: Command) -> None:
+def test_a_damaged_description_of_a_data_set_is_refused(tmp_path, command):
     """A stranger's info.json must not choose a file of this machine; a table of episodes must name one file for each."""
     info = write_data_set(tmp_path / "set")
     said = info.read_text(encoding="utf-8")
 
-    def refused(word: str) -> None:
+    def refused(word):
         answer = command("convert", info, "-o", tmp_path / "x.npz", "--episode", 0)
         assert (answer.status, word in answer.err) == (2, True), answer.err
 

@@ -6,24 +6,22 @@ import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rigpact.fixtures import demo_bundle
 
-Command = Callable[..., Any]
 SCRIPT = ("script/data.pkl", "script/code/__torch__.py", "script/constants.pkl")
 BUNDLE = demo_bundle() / "norm_template.json"
 
 
-def _database(path: Path) -> None:
+def _database(path):
     with sqlite3.connect(path) as base:
         base.execute("CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT)")
 
 
-def _store(path: Path, described: str) -> None:
+def _store(path, described):
     (path / "data" / "action").mkdir(parents=True)
     (path / described).write_text('{"zarr_format": 2}', encoding="utf-8")
     (path / "data" / "action" / "0.0").write_bytes(bytes(24))
@@ -32,12 +30,12 @@ def _store(path: Path, described: str) -> None:
 class Evil:
     """A pickle that leaves a file where it is opened."""
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
+    def __reduce__(self):
         """Write a file."""
         return Path.touch, (Path("opened"),)  # type: ignore[return-value]
 
 
-def _archive(path: Path, *members: str) -> None:
+def _archive(path, *members):
     with zipfile.ZipFile(path, "w") as archive:
         for name in members:
             archive.writestr(name, "{}")
@@ -64,9 +62,7 @@ UNREAD: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize("name", UNREAD)
-def test_a_format_that_is_not_read_says_what_to_do(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_format_that_is_not_read_says_what_to_do(tmp_path, command, monkeypatch, name):
     """A person with such a file needs the next step, whichever command was tried first; content counts, and names."""
     path, (make, advice) = tmp_path / name, UNREAD[name]
     monkeypatch.chdir(tmp_path)

@@ -3,7 +3,7 @@
 from html.parser import HTMLParser
 
 from rigpact.contract.findings import FindingsReport, Ledger, Rule, Severity
-from rigpact.contract.rules import ALL_RULES
+from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.reports.gate.report import GateReport, Part
 
 HOSTILE = (

@@ -230,7 +230,7 @@ def test_windows_paths_become_slashes_and_file_addresses():
 
 def test_sarif_rules_say_what_to_do_and_lead_into_the_docs(repository, checkout, monkeypatch):
     """An alert without help is dismissed; a link to a missing section is worse."""
-    from rigpact.contract.rules import ALL_RULES
+    from rigpact.contract.rules.catalogue import ALL_RULES
 
     monkeypatch.setenv("RIGPACT_DOCS_URL", "https://docs.example/rigpact/")
     found = [rule.at("bundle.json", "", **dict.fromkeys(_fields(rule.message), 1)) for rule in ALL_RULES]

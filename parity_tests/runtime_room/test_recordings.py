@@ -409,7 +409,7 @@ def test_an_order_of_published_bones_is_kept_within_the_recorded_ones(tmp_path: 
 
 
 def _is_rounded(*values: float) -> bool:
-    from rigpact.contract.rules.hosted.declared_contract import is_rounded
+    from rigpact.contract.rules.declared_contract import is_rounded
 
     return is_rounded(np.array(values))
 

@@ -18,7 +18,7 @@ import pytest
 from rigpact.contract.contract_files import open_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.reference_runtime.files.declared import files_of, network_of
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reference_runtime.recordings.trace import TraceHeader, json_to_header

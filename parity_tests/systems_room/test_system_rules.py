@@ -20,11 +20,10 @@ from rigpact.contract.findings import Finding
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature, Weight
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rules import Artefacts
+from rigpact.contract.rules import contract_files, structure, system_data
 from rigpact.contract.rules.catalogue import findings
-from rigpact.contract.rules.files import json_text, structure
-from rigpact.contract.rules.hosted import system_data, system_loading, systems
-from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
+from rigpact.contract.rules.family import Artefacts
+from rigpact.contract.rules.system_view import BoundModel, RecordedRows, SystemFiles
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout, json_to_fields
 from rigpact.fixtures.clip_format import random_rows as probe_rows
 from rigpact.reference_runtime.recordings.trace import TraceHeader
@@ -36,7 +35,7 @@ from ..golden_findings import check_golden
 GOLDEN = Path(__file__).parent / "golden"
 NEURARIG, ROWS = find_system("neurarig"), 64
 PACKET = NEURARIG.vectors["packet"]
-FAMILIES = tuple(module.FAMILY for module in (json_text, structure, system_loading, systems, system_data))
+FAMILIES = (structure.FAMILY, contract_files.LOADING, contract_files.HOSTED, system_data.FAMILY)
 """The model of the sample is a few names: what rules of nodes and weights say of it has its cases elsewhere."""
 CONSTANT_BY_NATURE = {"RP725"}
 """Local positions of bones never change: this finding on the sample is correct, and only information."""
@@ -207,7 +206,7 @@ def test_the_defect_is_named_where_it_is(tmp_path: Path, code: str, edit: Edit, 
 
 def test_every_rule_has_its_case() -> None:
     """A rule without a test case may never fire."""
-    codes = {rule.code for rule in (*system_loading.FAMILY.rules, *systems.FAMILY.rules, *system_data.FAMILY.rules)}
+    codes = {rule.code for family in FAMILIES[1:] for rule in family.rules}
     assert {code for code, *_ in CASES} == codes == {path.stem for path in GOLDEN.glob("RP*.json")}
 
 

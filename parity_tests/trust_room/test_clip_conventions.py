@@ -14,7 +14,8 @@ from scipy.spatial.transform import Rotation
 from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.files import JsonFile
 from rigpact.contract.findings import Finding
-from rigpact.contract.rules import Artefacts, check
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.family import Artefacts
 from rigpact.fixtures.clip_format import generate_clip
 from rigpact.fixtures.course import STYLES
 

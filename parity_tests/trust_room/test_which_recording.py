@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.bundle import load_contract
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.contract.systems.contract import canonical_json
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import Trace, write_trace

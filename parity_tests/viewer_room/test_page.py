@@ -17,7 +17,7 @@ import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.rules.teacher.prediction import COMPOSED_WITH_TARGET, PREDICTION_HOLDS_RESIDUAL
+from rigpact.contract.rules.prediction import COMPOSED_WITH_TARGET, PREDICTION_HOLDS_RESIDUAL
 from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.viewer import render_html, write_html
 

@@ -29,9 +29,9 @@ from rigpact.contract.layout import (
 from rigpact.contract.model.binding import Misfit, Widths, accepted_orders, interchangeable_pairs, misfits
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
+from rigpact.contract.rules.bundle_view import DEFAULT_FPS, BundleView, columns_word, member
 from rigpact.contract.rules.catalogue import refusals
 from rigpact.contract.rules.family import Artefacts
-from rigpact.contract.rules.views.bundle import DEFAULT_FPS, BundleView, columns_word, member
 from rigpact.contract.skeleton import COLUMN_PAIRS, OUTPUT_MODES, Skeleton, left_right_permutation, parent_cycle
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics, frozen_float32
 from rigpact.contract.systems.contract import Contract, Meaning

@@ -15,7 +15,7 @@ from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.catalogue import refusals
 from rigpact.contract.rules.family import Artefacts
-from rigpact.contract.rules.views.system_files import SystemFiles
+from rigpact.contract.rules.system_view import SystemFiles
 from rigpact.contract.systems.contract import Contract, Meaning
 from rigpact.contract.systems.layout import json_to_fields
 from rigpact.contract.systems.system import FORMAT, VERSION, System

@@ -14,7 +14,7 @@ from rigpact.contract.declared.declaration import OF_EVERY_STAGE
 from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.findings import Severity
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.rules.files.structure import load_schema
+from rigpact.contract.rules.structure import load_schema
 from rigpact.contract.settings.configuration import KEYS
 from rigpact.contract.settings.exceptions import ABOUT_THE_SETTINGS
 from rigpact.contract.settings.table import table_schema

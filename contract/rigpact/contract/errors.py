@@ -134,7 +134,7 @@ _SHOWN_OF_VALUES = 60
 
 
 class Wrong(StrEnum):
-    """The kinds of mistakes in a declaration: one rule each (`rigpact.contract.rules.declared`)."""
+    """The kinds of mistakes in a declaration: one rule each (`rigpact.contract.rules.contract_files`)."""
 
     UNKNOWN_WORD = "unknown word"
     MISSING = "missing"

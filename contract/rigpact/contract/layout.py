@@ -1,7 +1,7 @@
 """Named slices of a flat vector.
 
 A layout says where each feature of the state or the output stands. It is read from JSON as the engine reads it. The rules
-of rules/bundle/layout.py judge whether it makes sense (overlaps, gaps, sizes).
+of rules/bundle_layout.py judge whether it makes sense (overlaps, gaps, sizes).
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """Means, standard deviations and tanh scales, as the engine holds them: float32, read-only.
 
-The rules of rules/bundle judge statistics; the reference runtime applies them.
+The rules of rules/bundle_statistics.py judge statistics; the reference runtime applies them.
 """
 
 from dataclasses import dataclass

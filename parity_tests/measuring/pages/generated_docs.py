@@ -25,7 +25,7 @@ from rigpact.contract.declared.operation import Operation
 from rigpact.contract.declared.vocabulary import known_operations, package_of
 from rigpact.contract.files import write_bytes
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, every_system, find_system, known_systems
-from rigpact.contract.rules import ALL_RULES
+from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.settings.configuration import KEYS as SETTINGS
 from rigpact.contract.settings.table import tables_of
 from rigpact.contract.systems.system import System

@@ -16,10 +16,8 @@ from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes, wr
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.model.graph import open_model
-from rigpact.contract.rules.answers import comparison
-from rigpact.contract.rules.answers import run as rules
-from rigpact.contract.rules.answers.run import VALUE_UNREAD
-from rigpact.contract.rules.teacher.prediction import WORSE_THAN_COPYING, is_worse_than_copying
+from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.prediction import WORSE_THAN_COPYING, is_worse_than_copying
 from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -172,7 +170,7 @@ def describe_run(
         "conventions": {name: str(value) for name, value in contract.conventions.items()},
         **files_of(contract).measures(trace, contract),
     }  # fmt: skip
-    differs = [comparison.NATIVE_LOOP_DIFFERS.at(bundle, found=runner.engine.refused)] if runner.engine.refused else []
+    differs = [rules.NATIVE_LOOP_DIFFERS.at(bundle, found=runner.engine.refused)] if runner.engine.refused else []
     findings = (*_alignments(runner, bundle), *differs, *_not_finite(contract, trace, out), *measured)
     return FindingsReport(findings, Ledger(values, values), summary)
 
@@ -181,7 +179,7 @@ def _alignments(runner: Run, bundle: Path) -> Iterator[Finding]:
     for event in sorted(runner.alignments):
         what = "cuts it" if event.given > event.bound else "pads it with zeros"
         values = {"position": event.position, "given": event.given, "bound": event.bound, "what": what}
-        yield comparison.INPUT_ALIGNED.at(bundle, f"/{event.name}", input=event.name, **values)
+        yield rules.INPUT_ALIGNED.at(bundle, f"/{event.name}", input=event.name, **values)
 
 
 def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding]:
@@ -191,7 +189,7 @@ def _not_finite(contract: Contract, trace: Trace, out: Path) -> Iterator[Finding
         is_read = ~unread.get(name, np.zeros(len(rows), bool))
         places = np.argwhere(~np.isfinite(rows))
         bad, passed_over = places[is_read[places[:, 0]]], places[~is_read[places[:, 0]]]
-        for rule, found in ((VALUE_UNREAD, passed_over), (comparison.NOT_FINITE, bad)):
+        for rule, found in ((rules.VALUE_UNREAD, passed_over), (rules.NOT_FINITE, bad)):
             if len(found):
                 row, channel = (int(index) for index in found[0])
                 yield rule.at(

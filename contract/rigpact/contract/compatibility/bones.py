@@ -14,7 +14,7 @@ from rigpact.contract.compatibility.differences import Worst, number_changes
 from rigpact.contract.compatibility.kinds import Change, change
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.rules.views.bundle import BundleView, json_to_array, json_to_names
+from rigpact.contract.rules.bundle_view import BundleView, json_to_array, json_to_names
 from rigpact.contract.rules.wording import listed
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 

@@ -12,7 +12,7 @@ import numpy as np
 from rigpact.contract.compatibility.differences import UNDECLARED
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY
-from rigpact.contract.rules.views.bundle import columns_word
+from rigpact.contract.rules.bundle_view import columns_word
 from rigpact.contract.statistics import STD_FLOOR, TANH_SCALE_FLOOR
 from rigpact.contract.units import spellings
 

@@ -42,7 +42,7 @@ from rigpact.contract.compatibility.kinds import KINDS, Change, Consumer, change
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, entry_to_slice, json_to_layout
-from rigpact.contract.rules.views.bundle import POSE_HISTORY, BundleView, json_to_numbers, member, one_slice
+from rigpact.contract.rules.bundle_view import POSE_HISTORY, BundleView, json_to_numbers, member, one_slice
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 RETRAIN_SHIFT_SIGMA = 0.05

@@ -35,7 +35,7 @@ from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.json_pointer import Token, json_pointer
 from rigpact.contract.pages.registry import canonical_name, find_system
-from rigpact.contract.rules.views.bundle import json_to_array
+from rigpact.contract.rules.bundle_view import json_to_array
 from rigpact.contract.systems.layout import FieldLayout, json_to_fields
 from rigpact.contract.systems.system import System
 

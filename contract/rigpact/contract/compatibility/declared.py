@@ -32,7 +32,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.edges import behind_input
 from rigpact.contract.model.graph import open_model
-from rigpact.contract.rules.views.system_files import DeclaredView
+from rigpact.contract.rules.system_view import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.system import NetworkBinding
 

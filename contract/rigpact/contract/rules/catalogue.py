@@ -5,9 +5,8 @@ A rule is a frozen `Rule` (its texts) next to the small generator that yields it
  1. write the `Rule` in the module of its family, above its `FAMILY`;
  2. write the generator, and name it in the module's `FAMILY`; the types of its parameters say what it is run on.
 
-To add a family: a module with a `FAMILY`, and its name in `FAMILIES`; with `TEXTS` and in `MEASURED` where its
-findings come with a measurement. Codes are never reused: a rule that goes
-leaves its code in `RETIRED`.
+To add a family: `family` in the module of its artefact, and its name in `FAMILIES`; `texts` and `MEASURED` where its findings
+come with a measurement. Codes are never reused: a rule that goes leaves its code in `RETIRED`.
 
     RP0xx JSON text, structure, layout             RP5xx clips
     RP1xx statistics, and what is derived of them  RP6xx teacher batches and predictions
@@ -17,8 +16,8 @@ leaves its code in `RETIRED`.
     RP4xx model                                    RP9xx files that belong together; RP95x waivers;
                                                    RP96x to RP98x the gate
 
-views/ holds no rules: it turns files into what the rules judge. A part that is not there in readable form is `Unread`; a check
-that reads it ends there, and the next one goes on.
+The modules `…_view` turn files into what the rules judge. A part that is not there in readable form is `Unread`; a check that
+reads it ends there, and the next one goes on.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,54 +26,42 @@ from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.answers import baseline, comparison, gate, geometry, reading, run
-from rigpact.contract.rules.bundle import (
-    companion,
-    declaration,
-    derived,
-    layout,
-    loading,
-    rotations,
-    skeleton,
-    statistics,
+from rigpact.contract.rules import (
+    across_files,
+    answers,
+    bundle_body,
+    bundle_companion,
+    bundle_declaration,
+    bundle_layout,
+    bundle_statistics,
+    clip_frames,
+    clip_motion,
+    clip_pose,
+    contract_files,
+    declared_contract,
+    declared_models,
+    geometry,
+    model,
+    model_graph,
+    prediction,
+    recorded_sizes,
+    structure,
+    system_data,
+    teacher_rows,
 )
-from rigpact.contract.rules.clips import clips, mean_pose, root_and_feet
-from rigpact.contract.rules.clips import rotations as clip_rotations
+from rigpact.contract.rules.bundle_view import member
+from rigpact.contract.rules.contract_files import UNKNOWN_SYSTEM, VECTOR_MISSING
 from rigpact.contract.rules.family import Artefacts, Family, Texts
-from rigpact.contract.rules.files import json_text, structure
-from rigpact.contract.rules.files.structure import (
+from rigpact.contract.rules.structure import (
     MISSING_KEY,
     VALUE_NOT_ALLOWED,
     WRONG_ROW_LENGTH,
     WRONG_TYPE,
     has_its_shape,
 )
-from rigpact.contract.rules.hosted import (
-    declarations,
-    declared_contract,
-    declared_models,
-    recorded_sizes,
-    system_data,
-    system_loading,
-    systems,
-)
-from rigpact.contract.rules.hosted.system_data import OTHER_SYSTEM
-from rigpact.contract.rules.hosted.system_loading import UNKNOWN_SYSTEM, VECTOR_MISSING
-from rigpact.contract.rules.model import canary, model, model_graph, model_weights, stamp
-from rigpact.contract.rules.teacher import (
-    across,
-    history,
-    prediction,
-    recorded_output,
-    rows_of_clip,
-    teacher,
-    teacher_rows,
-)
-from rigpact.contract.rules.views.bundle import member
+from rigpact.contract.rules.system_data import OTHER_SYSTEM
 
-LOADING: tuple[Family, ...] = tuple(
-    module.FAMILY for module in (json_text, structure, loading, system_loading, declarations)
-)
+LOADING = (structure.FAMILY, bundle_layout.LOADING, contract_files.LOADING, contract_files.DECLARED)
 """The families with rules for which a runtime does not load a contract."""
 
 
@@ -190,20 +177,18 @@ def _around(pointer: str) -> Iterator[str]:
         yield pointer
 
 
-FAMILIES: tuple[Family, ...] = tuple(
-    module.FAMILY
-    for module in (
-        json_text, structure, loading, layout, statistics, rotations, derived, skeleton, declaration, companion,
-        model, model_graph, model_weights, clips, clip_rotations, root_and_feet, teacher, teacher_rows, history, prediction,
-        recorded_output, across, mean_pose, rows_of_clip, system_loading, systems, system_data, recorded_sizes,
-        declarations, declared_contract, declared_models,
-        stamp,
-    )
+FAMILIES: tuple[Family, ...] = (
+    structure.FAMILY, bundle_layout.LOADING, bundle_layout.FAMILY, bundle_statistics.FAMILY, bundle_body.FAMILY,
+    bundle_declaration.FAMILY, bundle_companion.FAMILY, model.FAMILY, model_graph.FAMILY, clip_frames.FAMILY,
+    clip_motion.FAMILY, teacher_rows.FAMILY, prediction.HISTORY, prediction.FAMILY, across_files.RECORDED_OUTPUT,
+    across_files.CLIP_OF_BUNDLE, clip_pose.FAMILY, across_files.ROWS_OF_CLIP, contract_files.LOADING, contract_files.HOSTED,
+    system_data.FAMILY, recorded_sizes.FAMILY, contract_files.DECLARED, declared_contract.FAMILY, declared_models.FAMILY,
+    model.STAMPED,
 )  # fmt: skip
 """In the order in which they are checked and shown."""
-MEASURED: tuple[Texts, ...] = tuple(
-    module.TEXTS for module in (comparison, run, canary, baseline, gate, reading, geometry)
-)
+MEASURED: tuple[Texts, ...] = (
+    answers.COMPARISON, answers.RUN, answers.CANARY, answers.BASELINE, answers.GATE, answers.READING, geometry.TEXTS,
+)  # fmt: skip
 """Rules about no file: their findings come with a measurement."""
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted((rule for family in (*FAMILIES, *MEASURED) for rule in family.rules), key=lambda rule: rule.code)

@@ -1,4 +1,4 @@
-"""A subject: the artefacts of one check. A family: the rules of one module, what they need, and the functions that check them.
+"""A subject: the artefacts of one check. A family: rules about one thing, what they need, and the functions that check them.
 
 The catalogue lists the families and runs them. A check says by the types of its parameters what it reads: it is run on every
 such part of a subject. What has to know which rules run on which files reads `Family.needs`.
@@ -17,9 +17,9 @@ from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
-from rigpact.contract.rules.views.bundle import Auxiliary, BundleView, Unread, auxiliaries
-from rigpact.contract.rules.views.motion import ClipView, Rows, TeacherView
-from rigpact.contract.rules.views.system_files import DeclaredNetwork, DeclaredView, SystemFiles
+from rigpact.contract.rules.bundle_view import Auxiliary, BundleView, Unread, auxiliaries
+from rigpact.contract.rules.motion_view import ClipView, Rows, TeacherView
+from rigpact.contract.rules.system_view import DeclaredNetwork, DeclaredView, SystemFiles
 
 P = ParamSpec("P")
 Check = Callable[..., Iterable[Finding]]
@@ -117,23 +117,20 @@ class Need(StrEnum):
 
 @dataclass(frozen=True)
 class Texts:
-    """The rules of one module whose findings come with a measurement: a comparison, the gate, a training side's functions.
+    """Rules whose findings come with a measurement: a comparison, the gate, a training side's functions.
 
-    module: the module's `__name__`. Whoever measures judges the numbers; these rules judge no file.
+    module: where they stand, by its `__name__`. about: what they are about, in words. Whoever measures judges the numbers;
+    these rules judge no file.
     """
 
     module: str
+    about: str
     rules: tuple[Rule, ...]
-
-    @property
-    def name(self) -> str:
-        """The last part of the module's name."""
-        return self.module.rpartition(".")[2]
 
 
 @dataclass(frozen=True)
 class Family(Texts):
-    """The rules of one module about files.
+    """Rules about files.
 
     needs: all that must be given, in the order in which people are asked for it. checks: each yields the findings about the
     parts of a subject that its parameters name by their types, see `_PARTS`.
@@ -150,20 +147,24 @@ class Family(Texts):
                 yield from _alone(check, *chosen) if len(kinds) == 1 else findings_of((check,), *chosen)
 
 
-def texts(names: Mapping[str, Any]) -> Texts:
-    """The rules of a module, by its `globals()`."""
-    return Texts(names["__name__"], _rules_in(names))
-
-
-def family(names: Mapping[str, Any], needs: tuple[Need, ...], *checks: Check) -> Family:
-    """The family of a module, by its `globals()`: its rules, all that must be given, and its checks."""
-    return Family(names["__name__"], _rules_in(names), needs, checks)
-
-
-def _rules_in(names: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """Every rule of a module, by itself or in a table, in the order of definition; such a module imports no rule by its name."""
+def texts(names: Mapping[str, Any], about: str = "") -> Texts:
+    """The rules of a module, by its `globals()`, as far as they stand below those of the one before; see `family`."""
+    taken = {rule for value in names.values() if isinstance(value, Texts) for rule in value.rules}
     values = (each for value in names.values() for each in (value.values() if isinstance(value, Mapping) else (value,)))
-    return tuple(dict.fromkeys(value for value in values if isinstance(value, Rule)))
+    rules = (value for value in values if isinstance(value, Rule) and value not in taken)
+    first = str(names["__doc__"]).partition("\n")[0]
+    said = about or first.rpartition("RP")[2].partition(": ")[2].rstrip(".")
+    return Texts(names["__name__"], said, tuple(dict.fromkeys(rules)))
+
+
+def family(names: Mapping[str, Any], needs: tuple[Need, ...], *checks: Check, about: str = "") -> Family:
+    """A family of a module, by its `globals()`: rules, all that must be given, and checks.
+
+    Its rules are all that stand above it, by themselves or in a table, and are no other family's; such a module imports no rule
+    by its name. about: what they are about; the first line of the module's docstring, without its codes, where it is left out.
+    """
+    own = texts(names, about)
+    return Family(own.module, own.about, own.rules, needs, checks)
 
 
 def findings_of(checks: Iterable[Callable[P, Iterable[Finding]]], *parts: P.args, **_: P.kwargs) -> Iterator[Finding]:

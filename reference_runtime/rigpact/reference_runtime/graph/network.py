@@ -204,13 +204,13 @@ def _row_of(rows: FloatArray, row: int, count: int) -> FloatArray:
 
 def _check_signature(signature: ModelSignature, system: System) -> None:
     from rigpact.contract.findings import Severity
+    from rigpact.contract.rules import contract_files
     from rigpact.contract.rules.catalogue import findings
     from rigpact.contract.rules.family import Artefacts
-    from rigpact.contract.rules.hosted import systems
-    from rigpact.contract.rules.views.system_files import BoundModel, SystemFiles
+    from rigpact.contract.rules.system_view import BoundModel, SystemFiles
 
     bound = Artefacts(system=SystemFiles(models=(BoundModel(signature, system),)))
-    errors = [each for each in findings(bound, (systems.FAMILY,)) if each.rule.severity is Severity.ERROR]
+    errors = [each for each in findings(bound, (contract_files.HOSTED,)) if each.rule.severity is Severity.ERROR]
     if errors:
         raise UnusableInput(
             signature.path,

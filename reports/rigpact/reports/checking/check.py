@@ -23,10 +23,11 @@ from rigpact.contract.files import opened, read_bytes, read_json
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
 from rigpact.contract.model.graph import ModelGraph, open_model
 from rigpact.contract.model.signature import read_model
-from rigpact.contract.rules import Artefacts, check
-from rigpact.contract.rules.answers.reading import FILE_NOT_READ
-from rigpact.contract.rules.hosted.system_loading import hosted_system
-from rigpact.contract.rules.views.system_files import BoundModel, RecordedRows, SystemFiles
+from rigpact.contract.rules.answers import FILE_NOT_READ
+from rigpact.contract.rules.catalogue import check
+from rigpact.contract.rules.contract_files import hosted_system
+from rigpact.contract.rules.family import Artefacts
+from rigpact.contract.rules.system_view import BoundModel, RecordedRows, SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import ContractFiles, files_of

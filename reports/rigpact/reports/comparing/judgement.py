@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from rigpact.contract.character import bone_names_of, is_character
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding, FindingsReport
-from rigpact.contract.rules.answers import comparison as rules
-from rigpact.contract.rules.hosted.recorded_sizes import size_findings
-from rigpact.contract.rules.teacher.prediction import SAY_NOTHING
-from rigpact.contract.rules.views.system_files import SystemFiles
+from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.prediction import SAY_NOTHING
+from rigpact.contract.rules.recorded_sizes import size_findings
+from rigpact.contract.rules.system_view import SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader

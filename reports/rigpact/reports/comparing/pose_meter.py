@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.rules.teacher.prediction import is_worse_than_copying
+from rigpact.contract.rules.prediction import is_worse_than_copying
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad

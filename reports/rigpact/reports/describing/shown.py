@@ -5,7 +5,6 @@ A contract's file is what `description` is for. To show another kind: a row in `
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,7 +17,7 @@ from rigpact.contract.declared.vocabulary import known_operations
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Rule
 from rigpact.contract.pages.registry import every_system, find_system, known_systems
-from rigpact.contract.rules import ALL_RULES, FAMILIES, MEASURED
+from rigpact.contract.rules.catalogue import ALL_RULES, FAMILIES, MEASURED
 from rigpact.contract.systems.system import Section
 from rigpact.reference_runtime.native.library import headers_folder
 from rigpact.reports.describing.answer_schemas import SCHEMAS, schema_text
@@ -49,10 +48,7 @@ def examples() -> Mapping[str, Mapping[str, str]]:
 
 
 def _family_of(rule: Rule) -> str:
-    """The first line of the family module's docstring, without its range of codes."""
-    family = next(family for family in (*FAMILIES, *MEASURED) if rule in family.rules)
-    first = (sys.modules[family.module].__doc__ or "").partition("\n")[0]
-    return first.rpartition("RP")[2].partition(": ")[2].rstrip(".") or first.rstrip(".")
+    return next(family.about for family in (*FAMILIES, *MEASURED) if rule in family.rules)
 
 
 def _sentence(text: str) -> str:

@@ -28,7 +28,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes, write_bytes
 from rigpact.contract.findings import FindingsReport, Verdict
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.rules.files.structure import check_against_schema
+from rigpact.contract.rules.structure import check_against_schema
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.compared_run import ComparedRun
 from rigpact.reports.gate.kept_values import Arrays, from_plain, to_plain

@@ -20,8 +20,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.answers import comparison
-from rigpact.contract.rules.answers import gate as rules
+from rigpact.contract.rules import answers as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
@@ -219,7 +218,7 @@ def _findings(
         )  # fmt: skip
     agrees = diagnosis is not None and diagnosis.verdict == "agrees"
     is_amplified = recording.trace.header.mode == "free" and outside is None and agrees
-    yield from (each for each in report.findings if not (is_amplified and each.rule is comparison.STAGE_DIFFERS))
+    yield from (each for each in report.findings if not (is_amplified and each.rule is rules.STAGE_DIFFERS))
 
 
 def _diagnosis(project: Project, run: RecordedRun, recording: Recording) -> Diagnosis:
@@ -256,7 +255,7 @@ def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
     return FindingsReport(tuple(findings), measured.ledger, measured.summary)
 
 
-_BY_TOLERANCE = tuple(rule.code for rule in (comparison.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS))
+_BY_TOLERANCE = tuple(rule.code for rule in (rules.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS))
 """Rules are compared by code, because a finding from an archive has its own Rule object.
 
 A convention that explains every stage to within rounding is not a matter of tolerance: no factor lets it be.

@@ -21,8 +21,7 @@ from rigpact.contract.findings import (
     Severity,
     Verdict,
 )
-from rigpact.contract.rules.answers import gate
-from rigpact.contract.rules.model.canary import ENGINE_BOUND_OTHERWISE
+from rigpact.contract.rules import answers
 
 
 @dataclass(frozen=True)
@@ -75,14 +74,14 @@ class Mistake(AsJson):
     @property
     def title(self) -> str:
         """What is wrong, in a sentence."""
-        if self.lead.rule.code != gate.CONVENTION_DIFFERS.code:
+        if self.lead.rule.code != answers.CONVENTION_DIFFERS.code:
             return self.lead.message
         return "{stage} was computed with {changes}: with it {effect}".format_map(self.lead.values)
 
     @property
     def name(self) -> str:
         """What is wrong, in as few words as say it."""
-        if self.lead.rule.code == gate.CONVENTION_DIFFERS.code:
+        if self.lead.rule.code == answers.CONVENTION_DIFFERS.code:
             return f"{self.lead.values['changes']} in {self.lead.file}"
         return self.lead.message
 
@@ -120,7 +119,7 @@ _SIDE_OF_KIND: Mapping[str, str] = {
 _SIDE_OF_PART = {"teacher": TRAINING, "engine-trace": ENGINE, "model": MODEL, "adequacy": CLIPS, "waivers": PROJECT}
 _OF_MANY_FILES = frozenset({ENGINE, TRAINING, CLIPS})
 """Sides that write many files in one way: an index in one of them is a frame or a row, not a place of its own."""
-_NAMED = (gate.CONVENTION_DIFFERS.code, gate.RELATION_DIFFERS.code)
+_NAMED = (answers.CONVENTION_DIFFERS.code, answers.RELATION_DIFFERS.code)
 Key = tuple[object, ...]
 Edit = tuple[str, str]
 Edits = frozenset[Edit]
@@ -163,7 +162,7 @@ def _on_sides(part: Part) -> Iterator[tuple[str, Finding]]:
     files = part.report.summary.get("files", ())
     kinds = {str(each.get("path")): str(each.get("kind")) for each in files} if isinstance(files, list | tuple) else {}
     for finding in part.report.findings:
-        side = ENGINE if finding.rule.code == ENGINE_BOUND_OTHERWISE.code else own
+        side = ENGINE if finding.rule.code == answers.ENGINE_BOUND_OTHERWISE.code else own
         yield side or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
 
 
@@ -177,7 +176,7 @@ def _edit_of(finding: Finding, side: str, said: Said) -> Key:
         return (max((each for each in said[side, finding.file, next(iter(own))] if own <= each), key=len),)
     if finding.about:
         return (finding.about,)
-    code, nobody = finding.rule.code, gate.NOT_EXPLAINED.code
+    code, nobody = finding.rule.code, answers.NOT_EXPLAINED.code
     if side in _OF_MANY_FILES and nobody not in (code, *finding.rule.follows):
         return code, *(name for name in finding.pointer.split("/") if not name.isdigit())
     return code, finding.file, finding.pointer

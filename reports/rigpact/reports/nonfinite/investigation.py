@@ -16,7 +16,7 @@ from rigpact.contract.character import bone_names_of
 from rigpact.contract.documents import Kind, read_document
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_FINDINGS, EXIT_PASS, Finding, Severity, number_of
-from rigpact.contract.rules import check_bundle
+from rigpact.contract.rules.catalogue import check_bundle
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup

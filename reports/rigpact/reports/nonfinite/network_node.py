@@ -25,7 +25,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import write_bytes
 from rigpact.contract.model.graph import Node, open_model
 from rigpact.contract.model.signature import open_session, run_session
-from rigpact.contract.rules.model.model_weights import LARGEST_BYTES
+from rigpact.contract.rules.model_graph import LARGEST_BYTES
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z
 

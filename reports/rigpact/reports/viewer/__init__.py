@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import Finding, Severity
-from rigpact.contract.rules.teacher.prediction import NOT_POSES, SAY_NOTHING
+from rigpact.contract.rules.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis

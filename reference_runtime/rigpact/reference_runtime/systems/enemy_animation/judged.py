@@ -13,8 +13,8 @@ import numpy as np
 from rigpact.contract.character import character_of
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import CONTACTS, ROTATIONS
-from rigpact.contract.rules.bundle.rotations import largest_mean_step_rad
-from rigpact.contract.rules.clips.rotations import UNIT_TOLERANCE
+from rigpact.contract.rules.bundle_body import largest_mean_step_rad
+from rigpact.contract.rules.clip_motion import UNIT_TOLERANCE
 from rigpact.contract.skeleton import rot6d_defect
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

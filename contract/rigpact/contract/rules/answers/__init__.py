@@ -1,1 +1,0 @@
-"""Rules that commands report: comparison of two recordings, waivers, the gate, a training side's geometry."""

@@ -1,1 +1,0 @@
-"""Rules about the schema bundle and its companion."""

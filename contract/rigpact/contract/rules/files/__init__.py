@@ -1,1 +1,0 @@
-"""Rules about the text and the shape of every JSON file."""

@@ -1,1 +1,0 @@
-"""Rules about teacher batches and predictions, and about files that belong together."""
