@@ -21,7 +21,7 @@ from rigpact.contract.rules import answers as rules
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.opened import write_trace
-from rigpact.reports.describing.breaking_text import write_record
+from rigpact.reports.describing.description import write_record
 from rigpact.reports.gate.guarding import guarded as guarded_by_base
 from rigpact.reports.gate.judging import judge_gate, other_files
 from rigpact.reports.gate.parts import about_run

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from rigpact.reports.command_line import application
-from rigpact.reports.describing.answer_schemas import ANSWERS
+from rigpact.reports.describing.shown import ANSWERS
 
 from ..declared_room.foreign_files import DEPLOY, write_yaml
 from ..engine_recordings import as_engine

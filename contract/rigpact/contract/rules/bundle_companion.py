@@ -1,6 +1,7 @@
 """RP300-RP329: statistics of the auxiliary inputs, and the second file that usually holds them."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -139,17 +140,12 @@ def _check_mean_pose(bundle: BundleView | None, file: Auxiliary, name: str, layo
 def _check_companion(subject: Artefacts) -> Iterator[Finding]:
     *merged, apart = need(subject.auxiliaries, when=subject.companion is not None and len(subject.auxiliaries) > 0)
     yield from check_scale(apart.statistic("tanh_scales_angvel", apart.angvel_layout))
-    for file in merged:
-        yield from _check_both(file, apart)
-
-
-def _check_both(merged: Auxiliary, apart: Auxiliary) -> Iterator[Finding]:
     pairs = [(ANGVEL_SCALE_CLOBBERED_BY_MERGE, "tanh_scales_angvel", apart.angvel_layout)]
     pairs += [(MERGED_STATISTICS_DIFFER, key, apart.angvel_layout) for key in ANGVEL_KEYS]
     if apart.pose_history_layout is not None:
         pairs += [(MERGED_STATISTICS_DIFFER, key, apart.pose_history_layout) for key in POSE_HISTORY_KEYS]
-    for rule, key, layout in pairs:
-        ours, theirs = merged.statistic(key, layout), apart.statistic(key, layout)
+    for file, (rule, key, layout) in product(merged, pairs):
+        ours, theirs = file.statistic(key, layout), apart.statistic(key, layout)
         if ours is not None and theirs is not None:
             bad = ours.float32 != theirs.float32
             values = {"array": key, "found": theirs.values, "expected": ours.values, "where": theirs.where}

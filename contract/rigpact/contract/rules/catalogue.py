@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules import (
     across_files,
     answers,
@@ -142,11 +141,9 @@ def _of_models(subject: Artefacts) -> tuple[int, int]:
     """Inputs and outputs of every model; its nodes and weights, which most rules are about, where they were not read."""
     given = () if subject.system is None else tuple(each.signature for each in subject.system.models)
     given += () if subject.model is None else (subject.model,)
-    return sum(map(_tensors, given)), sum(map(_tensors, subject.models))
-
-
-def _tensors(model: ModelSignature) -> int:
-    return len(model.inputs) + max(len(model.outputs), 1)
+    tensors = (sum(len(each.inputs) + max(len(each.outputs), 1) for each in some) for some in (given, subject.models))
+    declared, compared = tensors
+    return declared, compared
 
 
 def _of_recordings(subject: Artefacts, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rigpact.contract.declared.reading import declaration_of
 from rigpact.contract.documents import Document, Kind
-from rigpact.contract.errors import Misdeclared, Wrong
+from rigpact.contract.errors import Wrong
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.model.binding import bound_tensors
@@ -336,10 +336,15 @@ def _check_declaration(files: SystemFiles) -> Iterator[Finding]:
     document = need(files.document)
     need(document, when=document.kind is Kind.DECLARATION and has_its_shape(document))
     declaration = declaration_of(document)
-    yield from (_finding(document, problem) for problem in declaration.problems)
+    for problem in declaration.problems:
+        advice = f"; {problem.hint}" if problem.hint else ""
+        values = {"found": problem.found, "expected": problem.expected, "advice": advice}
+        yield _RULES[problem.kind].at(document.path, problem.pointer, **values)
     for choice in declaration.left_open:
         if not choice.values:
-            yield VECTOR_OPEN.at(document.path, choice.pointer, what=_open_words(choice.knob))
+            vector, key = choice.knob.rsplit(".", 1)
+            what = f"nothing computes {vector}" if key == "operation" else f"the {key} of {vector} is not declared"
+            yield VECTOR_OPEN.at(document.path, choice.pointer, what=what)
             continue
         assumed, *others = choice.values
         yield LEFT_OPEN.at(document.path, choice.pointer, knob=choice.knob, assumed=assumed, others=" or ".join(others))
@@ -347,15 +352,3 @@ def _check_declaration(files: SystemFiles) -> Iterator[Finding]:
 
 _ABOUT = "what is wrong in your own contract, and what it leaves open"
 DECLARED = family(globals(), (Need.DECLARATION,), _check_declaration, about=_ABOUT)
-
-
-def _open_words(knob: str) -> str:
-    vector, key = knob.rsplit(".", 1)
-    return f"nothing computes {vector}" if key == "operation" else f"the {key} of {vector} is not declared"
-
-
-def _finding(document: Document, problem: Misdeclared) -> Finding:
-    advice = f"; {problem.hint}" if problem.hint else ""
-    return _RULES[problem.kind].at(
-        document.path, problem.pointer, found=problem.found, expected=problem.expected, advice=advice
-    )

@@ -183,20 +183,12 @@ _HASH_CHARACTERS = 12
 
 
 def _check_stamp(subject: Artefacts) -> Iterator[Finding]:
-    expected = _sha256(subject)
-    for model in subject.models if expected is not None else ():
-        sha256 = str(expected)
-        found = model.graph.metadata.get(STAMP) if model.graph is not None else None
-        if found is not None and found != sha256:
-            yield OTHER_CONTRACT.at(
-                model.path, ("metadata", STAMP), found=found[:_HASH_CHARACTERS], expected=sha256[:_HASH_CHARACTERS]
-            )
-
-
-def _sha256(subject: Artefacts) -> str | None:
-    if subject.system is not None:
-        return None if subject.system.contract is None else subject.system.contract.sha256
-    return None if subject.bundle is None else subject.bundle.file.sha256
+    expected = subject.bundle.file.sha256 if subject.bundle is not None else need(need(subject.system).contract).sha256
+    for model in subject.models:
+        found = expected if model.graph is None else model.graph.metadata.get(STAMP, expected)
+        if found != expected:
+            values = {"found": found[:_HASH_CHARACTERS], "expected": expected[:_HASH_CHARACTERS]}
+            yield OTHER_CONTRACT.at(model.path, ("metadata", STAMP), **values)
 
 
 _ABOUT = "a model that carries the hash of another contract"

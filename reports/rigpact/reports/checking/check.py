@@ -21,7 +21,7 @@ from rigpact.contract.documents import (
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.files import opened, read_bytes, read_json
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
-from rigpact.contract.model.graph import ModelGraph, open_model
+from rigpact.contract.model.graph import open_model
 from rigpact.contract.model.signature import read_model
 from rigpact.contract.rules.answers import FILE_NOT_READ
 from rigpact.contract.rules.catalogue import check
@@ -42,7 +42,9 @@ def system_files(
     document: Document, models: Sequence[Path] | None, recordings: Sequence[Path], declared: Mapping[str, Any]
 ) -> SystemFiles:
     """A contract, its models and recordings. models: None for those that the contract names. declared: for both sides."""
-    contract = _readable(document)
+    contract = None
+    with suppress(ContractRefused):  # the report holds its findings
+        contract = document_to_contract(document)
     system = hosted_system(document) if contract is None else contract.system
     if contract is not None and recordings:
         contract = contract.with_conventions(declared)
@@ -50,13 +52,6 @@ def system_files(
     bound = tuple(BoundModel(read_model(path), part) for path, part in parts)
     rows = () if contract is None else (_rows(path, contract) for path in recordings)
     return SystemFiles(document, contract, bound, tuple(rows))
-
-
-def _readable(document: Document) -> Contract | None:
-    try:
-        return document_to_contract(document)
-    except ContractRefused:
-        return None  # the report holds its findings
 
 
 def _own_models(system: System | None) -> Iterator[tuple[Path, System | None]]:
@@ -86,15 +81,11 @@ def without_declared(report: FindingsReport, system: System, declared: Mapping[s
     """
     if not declared:
         return report
-    own = {name: str(value) for name, value in system.conventions(declared).items()}
-    said = [finding for finding in report.findings if _says(finding, own, declared)]
+    own = {name: str(value) for name, value in system.conventions(declared).items() if name in declared}
+    said = [each for each in report.findings if each.says and each.says.items() <= own.items()]
     kept = tuple(finding for finding in report.findings if finding not in said)
     named = [{"code": each.rule.code, "file": each.file, "says": dict(each.says)} for each in said]
     return replace(report, findings=kept, summary={**report.summary, SUMMARY: named} if named else report.summary)
-
-
-def _says(finding: Finding, own: Mapping[str, str], declared: Mapping[str, Any]) -> bool:
-    return bool(finding.says) and all(name in declared and own[name] == value for name, value in finding.says.items())
 
 
 def declared_text(report: FindingsReport) -> str:
@@ -225,23 +216,16 @@ def _subject(request: CheckRequest) -> Artefacts:
             raise UnusableInput(request.recordings[0], found, "a contract beside it", hint)
         hint = "for example rigpact check norm_template.json"
         raise UnusableInput("PATH", "no file", "at least one file to check", hint)
+    graph_beside = None
+    with suppress(UnusableInput):  # where it is judged, its defects are reported
+        graph_beside = open_model(request.model_beside) if request.model_beside else None
     return Artefacts(
         bundle=_only([document for document in request.documents if document.kind is Kind.BUNDLE], "bundles"),
         companion=_only(companions, "companions"),
         others=tuple(each for each in request.documents if each.kind not in {Kind.BUNDLE, Kind.COMPANION}),
         model=read_model(request.model) if request.model else None,
-        graph_beside=_graph_beside(request.model_beside),
+        graph_beside=graph_beside,
     )
-
-
-def _graph_beside(path: Path | None) -> ModelGraph | None:
-    """The graph of a model that is judged elsewhere, where its defects are reported too; None where it cannot be read."""
-    if path is None:
-        return None
-    try:
-        return open_model(path)
-    except UnusableInput:
-        return None
 
 
 def _only(documents: list[Document], what: str) -> Document | None:

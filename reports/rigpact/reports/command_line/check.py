@@ -349,7 +349,7 @@ def _compare_contracts(
     from datetime import UTC, datetime
 
     from rigpact.contract.compatibility import compare_contracts
-    from rigpact.reports.describing.breaking_text import print_breaking, write_record
+    from rigpact.reports.describing.description import print_breaking, write_record
     from rigpact.reports.file_lists import opened_revision
     from rigpact.reports.terminal import say_aside
 

@@ -80,11 +80,11 @@ def show(
     if write_contract is not None:
         from rigpact.contract.files import write_bytes
         from rigpact.contract.pages.registry import find_system
-        from rigpact.reports.describing.system_description import contract_template
+        from rigpact.reports.describing.description import contract_template
 
         write_bytes(write_contract, contract_template(find_system(words[0])))
     if write is not None:
-        from rigpact.reports.describing.answer_schemas import write_schemas
+        from rigpact.reports.describing.shown import write_schemas
         from rigpact.reports.terminal import say
 
         for each in write_schemas(write):

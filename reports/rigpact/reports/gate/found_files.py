@@ -28,7 +28,7 @@ from rigpact.reference_runtime.recordings.opened import (
 )
 from rigpact.reference_runtime.recordings.tables import UNNAMED
 from rigpact.reference_runtime.recordings.trace import OWN_PRODUCER, Trace
-from rigpact.reports.describing.system_description import contract_template
+from rigpact.reports.describing.description import contract_template
 from rigpact.reports.terminal import template, tracked
 
 

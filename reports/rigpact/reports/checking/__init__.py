@@ -1,1 +1,0 @@
-"""`rigpact check`: judge files by the rules, and count what could be judged."""

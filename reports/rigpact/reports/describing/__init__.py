@@ -1,1 +1,0 @@
-"""Describe a contract in words and tables, and the changes between two contracts."""
