@@ -37,7 +37,6 @@ def bundle() -> Path:
 
 
 def explained(engine: Engine, folder: Path, mode: str, frames: int, *defects: int) -> Diagnosis:
-    """Record a run with some mistakes and ask what differs."""
     return answer_about(engine.run(folder / f"{mode}.trace.jsonl", mode, frames, *defects), engine.files)
 
 

@@ -127,7 +127,6 @@ def squashed(raw: list[float], rootvel: list[float], angvel: list[float]) -> lis
 
 
 def history(frames: list[dict[str, Any]], k: int) -> list[float]:
-    """Oldest first; before the clip stands the seed, F_0."""
     return [x for back in (2, 1, 0) for x in flat(frames[max(k - back, 0)]["BoneRotations"])]
 
 

@@ -20,7 +20,6 @@ from .drawn import STEPS, Declared, declared, each_quick_profile, for_all
 
 
 def at_once(drawn: Declared, clip: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The clip in one batch."""
     return dict(run_clip(drawn.contract, clip or drawn.clip).stages)
 
 
@@ -84,7 +83,6 @@ def test_the_compiled_plan_is_the_contract_to_its_bounds(examples: int) -> None:
 
 
 def evidence_of(drawn: Declared, stages: dict[str, Any], mode: str) -> Evidence:
-    """A recording of every frame, with the clip beside it."""
     return Evidence(np.arange(STEPS), 50.0, mode, stages, lambda _contract: ClipDrive(drawn.clip))
 
 

@@ -7,9 +7,9 @@ import pytest
 from mcap.writer import Writer
 
 from rigpact.contract.errors import UnusableInput
+from rigpact.reference_runtime.recordings import bags
+from rigpact.reference_runtime.recordings.bags import Message, topics_to_table
 from rigpact.reference_runtime.recordings.opened import read_table
-from rigpact.reference_runtime.recordings.other_formats import bags
-from rigpact.reference_runtime.recordings.other_formats.bags import Message, topics_to_table
 
 from ..every_case import every_case
 from .bags import observed, positions, write_json_mcap, write_mcap

@@ -15,19 +15,11 @@ import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
+from rigpact import reference_runtime as runtime
 from rigpact.contract.bundle import load_contract
 from rigpact.contract.character import Character, character_of, columns_of_bones, contract_of_bones
 from rigpact.contract.errors import UnusableInput, shown
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
-from rigpact.reference_runtime import (
-    ReplayNetwork,
-    TeacherFile,
-    TraceHeader,
-    open_run,
-    read_clip,
-    run_frames,
-    write_trace,
-)
 from rigpact.reference_runtime.recordings import recording
 from rigpact.reference_runtime.recordings.clip import RecordedInputs, recorded_poses, write_prediction
 from rigpact.reference_runtime.recordings.recording import held_stages, read_recording
@@ -47,11 +39,11 @@ POSES = [[x for rotation in tiny.pose(frame) for x in oracle.encode_xz(rotation)
 def trace(mode="free", frames=(0, 1), bones=None, system=None, **stages):
     numbers = np.array(frames)
     rows = {name: np.asarray(values, np.float32) for name, values in stages.items()}
-    return Trace(TraceHeader(60.0, mode, bones=bones, system=system), numbers, numbers / 60.0, rows)
+    return Trace(runtime.TraceHeader(60.0, mode, bones=bones, system=system), numbers, numbers / 60.0, rows)
 
 
 def saved(folder, held, name="run.trace.jsonl"):
-    write_trace(held, folder / name)
+    runtime.write_trace(held, folder / name)
     return folder / name
 
 
@@ -74,8 +66,11 @@ class Session:
 
     def run(self, clip, mode="teacher", frames=STEPS, **conventions):
         contract = self.contract.with_conventions(conventions)
-        return run_frames(
-            open_run(contract, ReplayNetwork(OUTPUTS), clip, mode, engine="numpy"), range(frames), "Walk", mode
+        return runtime.run_frames(
+            runtime.open_run(contract, runtime.ReplayNetwork(OUTPUTS), clip, mode, engine="numpy"),
+            range(frames),
+            "Walk",
+            mode,
         )
 
     def written(self, held, last, name="Walk_prediction.json"):
@@ -100,8 +95,8 @@ def test_a_prediction_describes_the_run_and_is_read_back(session):
     said = {"fps": tiny.FPS, "clip": "Walk", "model": "m.onnx", "source_json": "Walk.json"}
     assert {name: document[name] for name in said} == said
     assert document["aux_inputs"] == document["teacher"]["aux_inputs"]
-    back = read_clip(session.path)
-    assert isinstance(back, TeacherFile)
+    back = runtime.read_clip(session.path)
+    assert isinstance(back, runtime.TeacherFile)
     for name, stage in (("state_norm", "state"), ("cond", "cond"), ("contacts", "contacts"), ("angvel_norm", "angvel"),
                         ("pose_hist_norm", "pose_hist"), ("y_raw", "y_out")):  # fmt: skip
         np.testing.assert_array_equal(getattr(back, name), stages[stage], err_msg=name)
@@ -156,7 +151,7 @@ def test_run_of_another_mode_or_without_inputs_is_no_prediction(session, mode):
 
 def test_a_teacher_file_drives_the_loop_as_the_clip_did(session):
     """The engine feeds a teacher's rows unchanged: recomputing them would hide that they are wrong."""
-    file, stages = read_clip(session.path), session.trace.stages
+    file, stages = runtime.read_clip(session.path), session.trace.stages
     got = session.run(file).stages
     for name in ("state", "cond", "contacts", "angvel", "pose_hist", "y_norm", "y_raw", "delta6d"):
         np.testing.assert_array_equal(got[name], stages[name], err_msg=name)
@@ -181,9 +176,9 @@ def test_what_holds_no_poses_is_not_played_back_and_one_row_has_no_next_frame(se
     )
     bare = {"prediction": {}, "aux_inputs": None}
     path = session.changed(teacher={name: teacher[name] for name in ("state_norm", "cond")}, **bare)
-    assert refused(recorded_poses, read_clip(path), session.contract)[1] == "no prediction and no target_norm"
+    assert refused(recorded_poses, runtime.read_clip(path), session.contract)[1] == "no prediction and no target_norm"
     path = session.changed(teacher={name: teacher[name][:1] for name in ("state_norm", "cond")}, num_pairs=1, **bare)
-    assert refused(lambda: session.run(read_clip(path), "free", 2, previous_pose_lag="+1"))
+    assert refused(lambda: session.run(runtime.read_clip(path), "free", 2, previous_pose_lag="+1"))
     assert refused(FeetInWorld, session.contract)[1] == "no skeleton with ball_l and ball_r"
 
 

@@ -14,19 +14,8 @@ from typing import Any
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reports.sweep import measure
+from rigpact.reports.sweep import measure, sweep
 from rigpact.reports.sweep.plan import Cell
-from rigpact.reports.sweep.sweep import (
-    COLUMNS,
-    JOURNAL,
-    RESULTS,
-    Outcomes,
-    Runner,
-    in_processes,
-    in_this_process,
-    read_results,
-    run_sweep,
-)
 
 CELLS = 30
 
@@ -35,8 +24,8 @@ class PowerCut(Exception):
     """The interruption of the first sweep."""
 
 
-def stopping_after(count: int, runner: Runner) -> Runner:
-    def run(cells: Iterable[Cell]) -> Outcomes:
+def stopping_after(count: int, runner: sweep.Runner) -> sweep.Runner:
+    def run(cells: Iterable[Cell]) -> sweep.Outcomes:
         for number, outcome in enumerate(runner(cells)):
             if number == count:
                 raise PowerCut
@@ -46,64 +35,66 @@ def stopping_after(count: int, runner: Runner) -> Runner:
 
 
 @pytest.fixture
-def here(counted: ModuleType, marks: Path) -> Runner:
+def here(counted: ModuleType, marks: Path) -> sweep.Runner:
     """Counted cells in this process."""
-    return partial(in_this_process, measure=partial(counted.measured, marks=marks))
+    return partial(sweep.in_this_process, measure=partial(counted.measured, marks=marks))
 
 
 def test_a_stopped_sweep_measures_only_what_is_missing(
-    counted: ModuleType, marks: Path, tmp_path: Path, here: Runner
+    counted: ModuleType, marks: Path, tmp_path: Path, here: sweep.Runner
 ) -> None:
     """A stop in the tenth hour must not lose the results of nine hours."""
     plan = counted.plan_of(CELLS)
     with pytest.raises(PowerCut):
-        run_sweep(plan, tmp_path / "out", stopping_after(25, here))
-    assert not (tmp_path / "out" / RESULTS).exists()
+        sweep.run_sweep(plan, tmp_path / "out", stopping_after(25, here))
+    assert not (tmp_path / "out" / sweep.RESULTS).exists()
     begun = counted.times_measured(marks)
-    report = run_sweep(plan, tmp_path / "out", here)
+    report = sweep.run_sweep(plan, tmp_path / "out", here)
     assert report.measured == CELLS - 25
     again = {cell for cell, count in counted.times_measured(marks).items() if count > begun.get(cell, 0)}
     assert len(again) == CELLS - 25
-    assert [row["clip"] for row in read_results(tmp_path / "out")] == [cell.clip.name for cell in plan]
+    assert [row["clip"] for row in sweep.read_results(tmp_path / "out")] == [cell.clip.name for cell in plan]
 
 
 def test_a_finished_sweep_does_no_work_again_but_for_a_line_that_a_crash_cut_off(
-    counted: ModuleType, marks: Path, tmp_path: Path, here: Runner
+    counted: ModuleType, marks: Path, tmp_path: Path, here: sweep.Runner
 ) -> None:
     """A job that CI starts twice costs nothing; a half-written line is neither done nor glued to the next one."""
     plan, out = counted.plan_of(10), tmp_path / "out"
-    assert run_sweep([*plan, *plan], out, here).measured == 10  # a copy of a clip is not measured twice
-    run_sweep(plan, out, here)
-    before = {name: (out / name).read_bytes() for name in (RESULTS, JOURNAL)}
-    assert run_sweep(plan, out, here).measured == 0
+    assert sweep.run_sweep([*plan, *plan], out, here).measured == 10  # a copy of a clip is not measured twice
+    sweep.run_sweep(plan, out, here)
+    before = {name: (out / name).read_bytes() for name in (sweep.RESULTS, sweep.JOURNAL)}
+    assert sweep.run_sweep(plan, out, here).measured == 0
     assert {name: (out / name).read_bytes() for name in before} == before
     assert set(counted.times_measured(marks).values()) == {1}
-    (out / JOURNAL).write_bytes(before[JOURNAL][:-7])
-    assert [run_sweep(plan, out, here).measured for _ in range(2)] == [1, 0]
-    assert (out / RESULTS).read_bytes() == before[RESULTS]
-    assert run_sweep(counted.plan_of(14), out, here).measured == 4  # tonight's clips are added to yesterday's folder
-    assert len(read_results(out)) == 14
+    (out / sweep.JOURNAL).write_bytes(before[sweep.JOURNAL][:-7])
+    assert [sweep.run_sweep(plan, out, here).measured for _ in range(2)] == [1, 0]
+    assert (out / sweep.RESULTS).read_bytes() == before[sweep.RESULTS]
+    assert (
+        sweep.run_sweep(counted.plan_of(14), out, here).measured == 4
+    )  # tonight's clips are added to yesterday's folder
+    assert len(sweep.read_results(out)) == 14
 
 
-def test_an_edited_journal_is_refused(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
+def test_an_edited_journal_is_refused(counted: ModuleType, tmp_path: Path, here: sweep.Runner) -> None:
     """Edited numbers must not enter a table; the error names the line."""
     plan, out = counted.plan_of(3), tmp_path / "out"
-    run_sweep(plan, out, here)
-    lines = (out / JOURNAL).read_bytes().splitlines(keepends=True)
-    (out / JOURNAL).write_bytes(lines[0] + b"{}\n" + lines[2])
+    sweep.run_sweep(plan, out, here)
+    lines = (out / sweep.JOURNAL).read_bytes().splitlines(keepends=True)
+    (out / sweep.JOURNAL).write_bytes(lines[0] + b"{}\n" + lines[2])
     with pytest.raises(UnusableInput) as refusal:
-        run_sweep(plan, out, here)
-    assert refusal.value.place.endswith(f"{JOURNAL}:2")
+        sweep.run_sweep(plan, out, here)
+    assert refusal.value.place.endswith(f"{sweep.JOURNAL}:2")
 
 
-def test_the_order_of_completion_does_not_show(counted: ModuleType, tmp_path: Path, here: Runner) -> None:
+def test_the_order_of_completion_does_not_show(counted: ModuleType, tmp_path: Path, here: sweep.Runner) -> None:
     """A diff of two nights must show what changed, not which worker was faster."""
 
-    def backwards(cells: Iterable[Cell]) -> Outcomes:
+    def backwards(cells: Iterable[Cell]) -> sweep.Outcomes:
         return iter([*here(cells)][::-1])
 
     plan = counted.plan_of(CELLS)
-    files = [run_sweep(plan, tmp_path / name, runner).results for name, runner in (("a", here), ("b", backwards))]
+    files = [sweep.run_sweep(plan, tmp_path / name, runner).results for name, runner in (("a", here), ("b", backwards))]
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
@@ -111,19 +102,19 @@ def test_one_process_and_two_give_the_same_bytes(demo_plan: Callable[..., list[C
     """Real cells: a laptop and a farm must publish the same table."""
     plan = demo_plan(frames=4)
     files = [
-        run_sweep(plan, tmp_path / "one", in_this_process).results,
-        run_sweep(plan, tmp_path / "two", partial(in_processes, processes=2)).results,
+        sweep.run_sweep(plan, tmp_path / "one", sweep.in_this_process).results,
+        sweep.run_sweep(plan, tmp_path / "two", partial(sweep.in_processes, processes=2)).results,
     ]
     assert files[0].read_bytes() == files[1].read_bytes()
-    assert {row["verdict"] for row in read_results(tmp_path / "one")} <= {"pass", "copy_last_is_better"}
+    assert {row["verdict"] for row in sweep.read_results(tmp_path / "one")} <= {"pass", "copy_last_is_better"}
 
 
 def test_a_cell_that_kills_its_process_is_the_only_error(counted: ModuleType, marks: Path, tmp_path: Path) -> None:
     """A model that crashes the inference library takes a process with it, not the night."""
     plan = counted.plan_of(5, deadly=2)
-    runner = partial(in_processes, processes=2, retries=1, measure=partial(counted.measured, marks=marks))
-    report = run_sweep(plan, tmp_path / "out", runner)
-    rows = read_results(tmp_path / "out")
+    runner = partial(sweep.in_processes, processes=2, retries=1, measure=partial(counted.measured, marks=marks))
+    report = sweep.run_sweep(plan, tmp_path / "out", runner)
+    rows = sweep.read_results(tmp_path / "out")
     assert [row["clip"] for row in rows if row["error_kind"] == "died"] == [counted.DEADLY]
     assert len(rows) == report.measured == 5
     assert report.summary.exit_code() == 1
@@ -158,8 +149,8 @@ def test_the_best_checkpoint_is_the_one_that_was_trained(
     assert {Path(row["model"]).name for row in document["best"]} == {"model.onnx"}
     assert {Path(row["model"]).name for row in document["worst"][:3]} == {"times_3.onnx"}
     assert (document["cells"], document["measured"], document["verdict"]) == (9, 9, "pass")
-    for row in read_results(tmp_path / "out"):
-        assert list(row) == list(COLUMNS)
+    for row in sweep.read_results(tmp_path / "out"):
+        assert list(row) == list(sweep.COLUMNS)
         assert len(row["model_sha256"]) == len(row["clip_sha256"]) == len(row["bundle_sha256"]) == 64
 
 
@@ -169,7 +160,7 @@ def test_a_broken_clip_fails_the_sweep_and_nothing_else(
     """One interrupted export among ten thousand is named; a farm without its files must not turn the night green."""
     broken = clip_copy("broken.json", size=4000)
     answer = sweep_command(*words, broken)
-    rows = read_results(tmp_path / "out")
+    rows = sweep.read_results(tmp_path / "out")
     assert (answer.status, len(rows), "broken.json" in answer.out) == (1, 8, True)
     assert [row["error_kind"] for row in rows].count("unusable") == 2
     nothing = sweep_command(broken, *words[1:4], tmp_path / "none", *HERE)
@@ -245,6 +236,6 @@ def test_a_clip_that_cannot_drive_a_run_is_said(command: Command, checkout: Path
     robot = checkout / "fixtures/bundles/robot"
     said = ("--contract", robot / "contract.toml", robot / "run.csv", "--onnx", robot, "--out", tmp_path, *HERE)
     assert command("sweep", *said).status == 1
-    rows = {row["mode"]: row for row in read_results(tmp_path)}
+    rows = {row["mode"]: row for row in sweep.read_results(tmp_path)}
     assert "run.csv: found nothing that motor_targets can be computed from" in rows["teacher"]["error"]
     assert rows["free"]["verdict"] == "pass"

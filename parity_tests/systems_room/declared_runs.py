@@ -26,7 +26,6 @@ Spoil = Callable[[np.ndarray], np.ndarray]
 
 
 def run(contract: Contract, given: Rows, network: Any = None, **changes: str) -> dict[str, np.ndarray]:
-    """Every stage of a clip, under changed conventions."""
     return run_clip(contract.with_conventions(changes), given, network).stages
 
 
@@ -38,12 +37,10 @@ def recomputed(contract: Contract, stage: str, known: Rows, **changes: str) -> n
 
 
 def bound_of(contract: Contract, stage: str, known: Rows, rows: np.ndarray) -> np.ndarray:
-    """How far two correct implementations of a stage may differ."""
     return stage_bound(contract.system.graph[stage], stages_from(contract, known), rows, {})
 
 
 def alternatives(system: System) -> list[tuple[str, str]]:
-    """Every other value of every knob."""
     return [(name, value) for name, knob in system.knobs.items() for value in knob.values[1:]]
 
 
@@ -82,5 +79,4 @@ class Scene:
 
 @cache
 def scene(name: str) -> Scene:
-    """A committed system, loaded once; not to be changed."""
     return Scene(name)

@@ -37,7 +37,6 @@ TRUTH = load_file(BUNDLES / "blender_ik" / "labels.trace.safetensors")["rotation
 
 
 def true_run(contract: Any = CONTRACT, truth: np.ndarray = TRUTH) -> dict[str, np.ndarray]:
-    """The runtime with the truth in place of a network."""
     return declared_runs.run(contract, CLIP, lambda _inputs: [truth])
 
 
@@ -56,7 +55,6 @@ def posed(local_rad: np.ndarray, root: np.ndarray, armature: np.ndarray | None =
 
 
 def problems(context: np.ndarray, rotations: np.ndarray, contract: Any = CONTRACT) -> list[Any]:
-    """What is wrong with a data set."""
     return list(SYSTEM.data_problems(contract, {"context": context, "rotations": rotations}))
 
 

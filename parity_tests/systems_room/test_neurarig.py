@@ -14,30 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from rigpact.reference_runtime.systems.neurarig import (
-    LARGEST_DATAGRAM,
-    RIG_BONES,
-    Frame,
-    Handshake,
-    Ping,
-    Reason,
-    Refusal,
-    Server,
-    Session,
-    decode,
-    encode_reply,
-    frame_refusal,
-)  # fmt: skip
+from rigpact.reference_runtime.systems import neurarig as wire
 from rigpact.reference_runtime.vocabulary.vectors import first_bytes
-from rigpact.training.neurarig import (
-    BONES,
-    REST_POSITIONS_CM,
-    encode_frame,
-    encode_handshake,
-    random_rows,
-    rotator_deg_to_quaternion,
-    walk_rows,
-)
+from rigpact.training import neurarig as training
 
 from ..every_case import every_case
 from ..measuring.scores.upstream import neurarig_loop
@@ -45,8 +24,8 @@ from . import declared_runs
 from .declared_runs import BUNDLES, scene
 
 FEMUR_CM, TIBIA_CM = {"r": 45.751953, "l": 45.752106}, {"r": 41.705513, "l": 41.705494}
-PEER = ("127.0.0.1", 40_001)
-HELLO, SOUND_REPLY = encode_handshake(RIG_BONES), encode_reply(np.arange(24.0))
+PEER, Reason = ("127.0.0.1", 40_001), wire.Reason
+HELLO, SOUND_REPLY = training.encode_handshake(wire.RIG_BONES), wire.encode_reply(np.arange(24.0))
 
 
 def test_generated_targets_are_within_reach() -> None:
@@ -54,9 +33,9 @@ def test_generated_targets_are_within_reach() -> None:
     contract = scene("neurarig").contract
     fields = contract.system.vectors["packet"]
     raw = np.random.default_rng(105).normal(0.0, 3.0, (400, 24)).astype(np.float32)
-    packet = declared_runs.run(contract, {"engine_pose": random_rows(5, 400), "raw_rotations": raw})["packet"].astype(
-        float
-    )
+    packet = declared_runs.run(contract, {"engine_pose": training.random_rows(5, 400), "raw_rotations": raw})[
+        "packet"
+    ].astype(float)
     for side in "rl":
         hip, target = (packet[:, fields[name].range] for name in (f"thigh_{side}_pos", f"foot_{side}_target"))
         assert np.linalg.norm(target - hip, axis=1).max() < FEMUR_CM[side] + TIBIA_CM[side] + 1e-3
@@ -64,16 +43,16 @@ def test_generated_targets_are_within_reach() -> None:
 
 def test_the_rotator_is_unreals() -> None:
     """The right-handed formula under the name FromUnreal puts one rotator 105.7 degrees from where it is."""
-    ours = rotator_deg_to_quaternion(np.array([20.0, 35.0, -50.0]))
+    ours = training.rotator_deg_to_quaternion(np.array([20.0, 35.0, -50.0]))
     apart = (Rotation.from_quat(ours).inv() * Rotation.from_quat(ours * (-1.0, -1.0, 1.0, 1.0))).magnitude()
     assert np.degrees(apart) == pytest.approx(105.7, abs=0.05)
-    yaw = Rotation.from_quat(rotator_deg_to_quaternion(np.array([0.0, 90.0, 0.0])))
+    yaw = Rotation.from_quat(training.rotator_deg_to_quaternion(np.array([0.0, 90.0, 0.0])))
     np.testing.assert_allclose(yaw.apply([1.0, 0.0, 0.0]), [0.0, 1.0, 0.0], atol=1e-12)
 
 
 def test_63_bytes_are_not_63_floats_and_zeros_are_no_rotation() -> None:
     """15 floats and three quarters of one arrive, and the loss is zero; a length of zero makes no NaN down the leg."""
-    rows = random_rows(6, 3)
+    rows = training.random_rows(6, 3)
     copied = first_bytes(rows, 63)
     np.testing.assert_array_equal(copied[:, :15], rows[:, :15])
     assert not copied[:, 16:].any()
@@ -87,7 +66,7 @@ def sound_packet() -> np.ndarray:
     """A frame whose quaternions are unit and whose end is filled; w is last."""
     values = np.zeros(63, np.float32)
     values[[6, 13, 20, 27, 34, 41, 48]] = 1.0
-    values[0:3] = REST_POSITIONS_CM["pelvis"]
+    values[0:3] = training.REST_POSITIONS_CM["pelvis"]
     values[49:57] = (0.0, 0.0, 1.0, 1.0) * 2
     values[57:63] = (3.0, 4.0, -80.0, -3.0, 4.0, -80.0)
     return values
@@ -106,32 +85,34 @@ class Answering:
 def test_datagrams_have_their_published_bytes() -> None:
     """29 of a handshake, 253 of a frame, little-endian from byte 1, 97 of a reply; the early build sent a quarter of it."""
     handshake = bytes.fromhex("010000000006000000666f6f745f720100000006000000666f6f745f6c")
-    assert (decode(handshake), encode_handshake(("foot_r", "foot_l"))) == (Handshake(("foot_r", "foot_l")), handshake)
+    assert (wire.decode(handshake), training.encode_handshake(("foot_r", "foot_l"))) == (
+        wire.Handshake(("foot_r", "foot_l")),
+        handshake,
+    )
     frame = b"\x02" + struct.pack("<63f", *range(63))
-    message = decode(frame)
-    assert (isinstance(message, Frame), len(frame)) == (True, 253)
+    message = wire.decode(frame)
+    assert (isinstance(message, wire.Frame), len(frame)) == (True, 253)
     assert message.values.tolist() == list(range(63))
-    assert encode_frame(np.arange(63.0)) == frame
-    assert encode_reply(np.arange(24.0)) == b"\x03" + struct.pack("<24f", *range(24))
+    assert training.encode_frame(np.arange(63.0)) == frame
+    assert wire.encode_reply(np.arange(24.0)) == b"\x03" + struct.pack("<24f", *range(24))
 
 
 def test_the_committed_datagrams_are_those_of_the_committed_clip() -> None:
     """Engine teams test their own encoder against these bytes."""
     text = json.loads((BUNDLES / "neurarig" / "golden_datagrams.json").read_text())
     golden = {name: bytes.fromhex(each) for name, each in text.items()}
-    frame, reply = decode(golden["frame"]), np.frombuffer(golden["reply"], "<f4", offset=1).reshape(6, 4)
+    frame, reply = wire.decode(golden["frame"]), np.frombuffer(golden["reply"], "<f4", offset=1).reshape(6, 4)
     assert golden["handshake"] == HELLO
-    np.testing.assert_array_equal(frame.values[:49], walk_rows()[0, :49])
+    np.testing.assert_array_equal(frame.values[:49], training.walk_rows()[0, :49])
     np.testing.assert_allclose(np.linalg.norm(reply, axis=1), 1.0, atol=1e-6)
     assert (reply[:, 3] >= 0.0).all()
 
 
 def entry(index: int, name: bytes, length: int | None = None) -> bytes:
-    """One bone of a handshake."""
     return struct.pack("<ii", index, len(name) if length is None else length) + name
 
 
-SOUND = encode_frame(sound_packet())
+SOUND = training.encode_frame(sound_packet())
 MALFORMED = [
     ("a header alone is a ping", b"\x02", None),
     ("nothing is a ping", b"", None),
@@ -157,13 +138,13 @@ MALFORMED = [
     ("a negative index", b"\x01" + entry(-1, b"pelvis"), Reason.BONE_INDEX),
     ("two bones of one name", b"\x01" + entry(0, b"pelvis") + entry(1, b"pelvis"), Reason.BONE_REPEATED),
     ("257 bones", b"\x01" + b"".join(entry(place, b"b%d" % place) for place in range(257)), Reason.TOO_MANY_BONES),
-    ("four bones, of which a batch of none was made", encode_handshake(("a", "b", "c", "d")), Reason.OTHER_RIG),
-    ("left leg first", encode_handshake(("pelvis", *BONES[3:], *BONES[:3])), Reason.OTHER_RIG),
-    ("a number that is none", encode_frame(np.where(np.arange(63) == 5, np.nan, sound_packet())), Reason.NOT_FINITE),
-    ("a huge number", encode_frame(np.where(np.arange(63) == 5, 1e30, sound_packet())), Reason.TOO_LARGE_VALUE),
+    ("four bones, of which a batch of none was made", training.encode_handshake(("a", "b", "c", "d")), Reason.OTHER_RIG),
+    ("left leg first", training.encode_handshake(("pelvis", *training.BONES[3:], *training.BONES[:3])), Reason.OTHER_RIG),
+    ("a number that is none", training.encode_frame(np.where(np.arange(63) == 5, np.nan, sound_packet())), Reason.NOT_FINITE),
+    ("a huge number", training.encode_frame(np.where(np.arange(63) == 5, 1e30, sound_packet())), Reason.TOO_LARGE_VALUE),
     ("63 bytes instead of 63 floats", SOUND[:64] + bytes(189), Reason.DEAD_INPUT),
     ("all zeros", b"\x02" + bytes(252), Reason.DEAD_INPUT),
-    ("w first", encode_frame(np.roll(sound_packet(), 1)), Reason.NOT_UNIT),
+    ("w first", training.encode_frame(np.roll(sound_packet(), 1)), Reason.NOT_UNIT),
 ]  # fmt: skip
 
 
@@ -173,7 +154,7 @@ def test_a_malformed_datagram_is_refused_and_the_session_goes_on(
 ) -> None:
     """In the original each of these reads past the end, trains on zeros, or takes the server down."""
     answering = Answering()
-    session = Session(answering)
+    session = wire.Session(answering)
     session.receive(HELLO, PEER)
     with caplog.at_level(logging.WARNING):
         assert session.receive(datagram, PEER) is None
@@ -187,21 +168,21 @@ def test_a_malformed_datagram_is_refused_and_the_session_goes_on(
 
 def test_a_frame_needs_its_peers_handshake_where_there_is_one_and_silent_peers_are_forgotten() -> None:
     """The original crashes before a handshake; a server that remembers every port runs out of memory in a week."""
-    session = Session(Answering())
+    session = wire.Session(Answering())
     for port in range(100):
         session.receive(HELLO, ("127.0.0.1", port))
     assert session.receive(SOUND, ("127.0.0.1", 99)) is not None
     assert session.receive(SOUND, ("127.0.0.1", 0)) is None
     assert session.receive(SOUND, PEER) is None
     assert session.counts.refused == {Reason.NO_HANDSHAKE: 2}
-    public = Session(Answering(), needs_handshake=False)
+    public = wire.Session(Answering(), needs_handshake=False)
     assert (public.receive(SOUND, PEER), public.counts.refused) == (SOUND_REPLY, {})
 
 
 @every_case(("filled", "place"), [(0, 0), (1, 1), (15, 15)])
 def test_a_frame_that_was_copied_too_short_is_told_from_where_on(filled: int, place: int) -> None:
     """Who copies 63 bytes for 63 floats sees how many arrived."""
-    told = frame_refusal(np.where(np.arange(63) < filled, 1.0, 0.0))
+    told = wire.frame_refusal(np.where(np.arange(63) < filled, 1.0, 0.0))
     assert told is not None
     assert (told.reason, re.findall(r"\d+", told.detail)) == (Reason.DEAD_INPUT, [str(place)])
 
@@ -210,16 +191,18 @@ def test_a_frame_that_was_copied_too_short_is_told_from_where_on(filled: int, pl
 @given(datagram=st.binary(max_size=400))
 def test_any_bytes_are_a_message_or_a_refusal(datagram: bytes) -> None:
     """A byte from the network must never raise in the engine's loop."""
-    assert isinstance(decode(datagram), (Ping, Handshake, Frame, Refusal))
+    assert isinstance(wire.decode(datagram), (wire.Ping, wire.Handshake, wire.Frame, wire.Refusal))
 
 
 def test_the_server_survives_what_is_thrown_at_its_socket() -> None:
     """The same bytes through a real socket, and each frame of a sound client is answered afterwards."""
-    server = Server(Session(Answering()), port=0)
+    server = wire.Server(wire.Session(Answering()), port=0)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     sent = [
-        datagram for _, datagram, reason in MALFORMED if reason is not None and len(datagram) <= LARGEST_DATAGRAM + 1
+        datagram
+        for _, datagram, reason in MALFORMED
+        if reason is not None and len(datagram) <= wire.LARGEST_DATAGRAM + 1
     ]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger, _client(server) as client:
         for datagram in sent:
@@ -236,7 +219,7 @@ def test_the_server_survives_what_is_thrown_at_its_socket() -> None:
 
 
 @contextmanager
-def _client(server: Server):
+def _client(server: wire.Server):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5.0)
         client.connect(server.address)
@@ -299,7 +282,7 @@ BENT = [
 def driven():
     """Drawn poses and answers, and what the contract makes of them."""
     raw = np.random.default_rng(8).normal(0.0, 1.0, (6, 24)).astype(np.float32)
-    known = {"engine_pose": random_rows(8, 6), "raw_rotations": raw}
+    known = {"engine_pose": training.random_rows(8, 6), "raw_rotations": raw}
     return {**known, **declared_runs.run(scene("neurarig").contract, known)}
 
 

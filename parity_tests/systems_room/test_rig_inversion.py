@@ -36,7 +36,6 @@ def mesh_by_hand(parameters: Any) -> np.ndarray:
 
 
 def by_hand(rows: np.ndarray) -> np.ndarray:
-    """The definition of many rows, (N, 24)."""
     return np.array([mesh_by_hand(row) for row in rows.astype(float)]).reshape(-1, 24)
 
 

@@ -76,7 +76,6 @@ class Sample:
         return [each for files in (of_the_file, of_the_rows) for each in findings(Artefacts(system=files), FAMILIES)]
 
     def codes(self) -> set[str]:
-        """The codes of the findings that are not correct by nature."""
         return {finding.rule.code for finding in self.findings()} - CONSTANT_BY_NATURE
 
     def use(self, system: str, **stages: np.ndarray) -> None:

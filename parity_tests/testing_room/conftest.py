@@ -47,7 +47,6 @@ class Ran:
 
     @property
     def summary(self):
-        """The line that the plugin adds."""
         return next((line for line in self.out.splitlines() if line.startswith("rigpact: ")), "")
 
 

@@ -38,7 +38,6 @@ def engine_trace(folder):
 
 
 def replaced(words, old, new):
-    """The same options with another file."""
     return [f"{word.partition('=')[0]}={new}" if word.endswith(f"={old}") else word for word in words]
 
 
@@ -376,12 +375,10 @@ WAYS = {
 
 
 def judged(ran):
-    """Status; whether all their tests passed; whether all of ours did."""
     return ran.status, f"rigpact: {ours(ran)} passed" in ran.out, f"{ours(ran) + OWN_TESTS} passed" in ran.out
 
 
 def ours(ran):
-    """How many of our tests passed."""
     return int(ran.summary.partition(" passed")[0].rpartition(" ")[2])
 
 

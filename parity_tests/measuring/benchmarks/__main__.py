@@ -24,21 +24,10 @@ from typing import Any
 import numpy as np
 import orjson
 
+from rigpact import reference_runtime as runtime
 from rigpact.contract import Contract, load_contract
 from rigpact.contract.contract_files import open_contract
 from rigpact.fixtures import demo_bundle
-from rigpact.reference_runtime import (
-    CallableNetwork,
-    OnnxNetwork,
-    RawClip,
-    Recording,
-    Trace,
-    open_run,
-    read_clip,
-    read_trace,
-    run_frames,
-    write_trace,
-)
 from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.run import ClipDrive, LiveFrames
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, free_frames
@@ -70,20 +59,20 @@ class Character:
     """The demo character under one width of maths."""
 
     contract: Contract
-    network: OnnxNetwork
-    clip: RawClip
+    network: runtime.OnnxNetwork
+    clip: runtime.RawClip
 
     @classmethod
     def demo(cls, math: str = "f64") -> Character:
         """Its files."""
         contract = load_contract(*FILES, changes={"math": math})
-        clip = read_clip(SNEAK)
-        assert isinstance(clip, RawClip)
-        return cls(contract, OnnxNetwork(MODEL, contract), clip)
+        clip = runtime.read_clip(SNEAK)
+        assert isinstance(clip, runtime.RawClip)
+        return cls(contract, runtime.OnnxNetwork(MODEL, contract), clip)
 
     def bare(self, runs: int) -> Action:
         """`session.run` and nothing else, with the inputs of the first frame."""
-        stages = open_run(self.contract, self.network, self.clip, "free").step()
+        stages = runtime.open_run(self.contract, self.network, self.clip, "free").step()
         names = zip(self.network._names, self.contract.conventions.input_order, strict=True)
         feed = {name: np.repeat(stages[stage][None], runs, axis=0) for name, stage in names}
         return lambda: self.network._session.run(None, feed)
@@ -94,10 +83,12 @@ class Character:
         starts = rows.x_raw[np.arange(runs) % len(rows.x_raw)]
         return free_frames(self.contract, self.network, [rows], starts, kind=NativeFrames)
 
-    def run(self, frames: int, mode: Any = "teacher") -> Trace:
+    def run(self, frames: int, mode: Any = "teacher") -> runtime.Trace:
         """Every stage."""
-        run = open_run(self.contract, self.network, read_clip(DEMO / "clips" / "Run_F.json"), mode, engine="numpy")
-        return run_frames(run, range(frames), "Run_F", mode)
+        run = runtime.open_run(
+            self.contract, self.network, runtime.read_clip(DEMO / "clips" / "Run_F.json"), mode, engine="numpy"
+        )
+        return runtime.run_frames(run, range(frames), "Run_F", mode)
 
 
 def free_run(_folder: Path) -> Iterator[Figure]:
@@ -151,7 +142,7 @@ def loading(folder: Path) -> Iterator[Figure]:
         parts = ("teacher", "aux_inputs", "prediction")
         return [np.array(rows, dtype=np.float32) for part in parts for rows in root[part].values()]
 
-    actions = {"ours": lambda: read_clip(path), "orjson.loads and np.array": plain}
+    actions = {"ours": lambda: runtime.read_clip(path), "orjson.loads and np.array": plain}
     yield beside("Files", "teacher file of 3.3 MB to float32 arrays", actions, 1.3, "ms", rounds=25)
 
 
@@ -166,7 +157,7 @@ def pairs_of_conventions(_folder: Path) -> Iterator[Figure]:
     yield Figure(COMPARING, what, f"{took:.1f} s of processor time", "", "≤ 3 s", took <= 3.0)
 
 
-def lengthened(trace: Trace, frames: int) -> Trace:
+def lengthened(trace: runtime.Trace, frames: int) -> runtime.Trace:
     """The trace over and over until it has so many frames."""
     rows, frame = np.arange(frames) % len(trace.frame), np.arange(frames, dtype=np.int64)
     stages = {name: values[rows] for name, values in trace.stages.items()}
@@ -189,7 +180,7 @@ def memory(folder: Path) -> Iterator[Figure]:
     for path, math in zip(paths, MATHS, strict=True):
         trace = lengthened(Character.demo(math).run(50), 100_000)
         trace.stages["y_out"][50_000, 7] += np.float32(0.01 * (math == "f32"))
-        write_trace(trace, path)
+        runtime.write_trace(trace, path)
     size = sum(path.stat().st_size for path in paths) / 1e9
     said = process("-c", PEAK, "diff", *paths, "--contract", *BUNDLE)()
     peak_mb, took = map(float, said.splitlines()[-1].split()[1:])
@@ -241,10 +232,10 @@ def growing(folder: Path) -> Iterator[Figure]:
     """A hand and a crowd, a second and an hour: nothing may be kept that is looked through every frame."""
     demo, places = Character.demo(), (folder / str(number) for number in range(10_000))
 
-    def comparing(trace: Trace, contract: Contract) -> Action:
+    def comparing(trace: runtime.Trace, contract: Contract) -> Action:
         moved = {name: np.nextafter(rows, np.float32(2.0)) for name, rows in trace.stages.items()}
         traces = {"a": trace, "b": replace(trace, stages=moved)}
-        a, b = (Recording(Path(name), "trace", each, frozenset(each.stages)) for name, each in traces.items())
+        a, b = (runtime.Recording(Path(name), "trace", each, frozenset(each.stages)) for name, each in traces.items())
         return lambda: judge(compare(a, b, contract))
 
     def of_bones(bones: int, mode: Any = "free") -> Action:
@@ -253,11 +244,11 @@ def growing(folder: Path) -> Iterator[Figure]:
         document = bundle(state_slices(bones, contacts=True), {"BoneRotations6D": 6 * bones}, bones, 3, spec, 0.3)
         contract = written(place, document)
         clip = made_up_clip(contract, 201)
-        network = CallableNetwork(lambda state, *_: np.zeros((1, 6 * bones)) + state[:, :1] * 1e-3)
-        run = lambda: open_run(contract, network, clip, mode)  # noqa: E731
+        network = runtime.CallableNetwork(lambda state, *_: np.zeros((1, 6 * bones)) + state[:, :1] * 1e-3)
+        run = lambda: runtime.open_run(contract, network, clip, mode)  # noqa: E731
         if mode == "free":
             return lambda: run().record(100)
-        return comparing(run_frames(run(), range(200), "clip", mode), contract)
+        return comparing(runtime.run_frames(run(), range(200), "clip", mode), contract)
 
     def diagnosing(frames: int) -> Action:
         scene = generated_scene("sneak_turn", frames=frames)
@@ -288,7 +279,7 @@ def growing(folder: Path) -> Iterator[Figure]:
     yield growth("diagnosing one changed convention, frames", diagnosing, (50, 100, 200, 400), 3)
     yield growth("sweeping, clips", of_clips, (10, 20, 40, 80), 3)
     yield growth("sweeping, combinations of conventions", of_knobs, (4, 8, 16, 32), 3)
-    free = lambda n: lambda: open_run(demo.contract, demo.network, demo.clip, "free").record(n)  # noqa: E731
+    free = lambda n: lambda: runtime.open_run(demo.contract, demo.network, demo.clip, "free").record(n)  # noqa: E731
     yield growth("free run recorded, frames", free, (100, 200, 400, 800), 9)
     yield growth("free run recorded, bones", of_bones, (50, 100, 200, 400, 800), 9)
 
@@ -319,7 +310,7 @@ def recorder(folder: Path) -> Iterator[Figure]:
         first, *took = said[said.index("costs") + 1 :]
         assert first.split() == ["0", "0"], "something was allocated, or a frame was dropped"
         (path,) = folder.rglob(f"*{ending}")
-        assert len(read_trace(path).frame) == 500
+        assert len(runtime.read_trace(path).frame) == 500
         path.unlink()
         ours, plainly = np.median(np.array([line.split() for line in took], float), axis=0)
         what, ratio = f"{through}, `{ending}`, queue of {queue}, {bones} bones", ours / plainly

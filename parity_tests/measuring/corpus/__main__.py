@@ -338,7 +338,6 @@ def answers_of(group: Group) -> Answers:
 
 
 def _numbered(real: Path | None, number: int) -> Answers:
-    """A group by its number: its functions do not cross to another process."""
     return answers_of(list(groups(real))[number])
 
 

@@ -62,7 +62,6 @@ class Count:
 
 
 def drawn_files() -> tempfile.TemporaryDirectory[str]:
-    """A folder for the drawn files; in memory, where the machine has such a place: millions of files wear a disk."""
     return tempfile.TemporaryDirectory(dir=_MEMORY_DISK if _MEMORY_DISK.is_dir() else None)
 
 

@@ -131,7 +131,6 @@ class _Character:
             (folder / f"{name}.toml").write_text(more + settings, encoding="utf-8")
 
     def seed(self, kind: str) -> Seed:
-        """One of the character's documents."""
         return Seed(f"{kind}.json", json.dumps(self.documents[kind]).encode())
 
     def written(self, ending: str) -> bytes:

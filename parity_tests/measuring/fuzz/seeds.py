@@ -52,7 +52,6 @@ class Seed:
 
 
 def of_parts(name: str, parts: Parts, joined: Callable[[Parts], bytes]) -> Seed:
-    """A file that is made of parts."""
     return Seed(name, joined(parts), parts, joined)
 
 
@@ -69,12 +68,10 @@ def packed(name: str, content: bytes) -> Seed:
 
 
 def zipped(name: str, content: bytes) -> Seed:
-    """An archive of arrays: its members, each with its own checksum."""
     return of_parts(name, _members(content), _zip)
 
 
 def archived(name: str, content: bytes) -> Seed:
-    """A result archive: its members under a manifest that is made anew, with every hash right."""
     return of_parts(name, _members(content), _forged)
 
 

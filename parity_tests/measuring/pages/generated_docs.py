@@ -238,7 +238,6 @@ def keys(table: str) -> str:
 
 
 def contracts() -> str:
-    """A section for each contract that ships, from the contract itself and its recording."""
     return "\n".join(map(_contract, sorted(CONTRACTS.glob("*.toml"))))
 
 

@@ -43,5 +43,4 @@ def _targets(page: str, text: str) -> list[str]:
 
 
 def _target(page: str, link: str) -> str:
-    """The path in the repository that a page under docs/ links to."""
     return normpath(f"docs/{PurePosixPath(page).parent}/{link}")

@@ -195,7 +195,6 @@ def _with_stages(trace: Trace, stages: Mapping[str, FloatArray]) -> Trace:
 
 
 def evidence_of(scene: Scene, trace: Trace) -> Evidence:
-    """A recording of a scene as evidence, with the scene's clip and network."""
     return Evidence(trace.frame, trace.header.fps, scene.mode, trace.stages, drive_of(scene.clip), scene.network)
 
 

@@ -55,7 +55,6 @@ class Claim:
 
     @property
     def is_vague(self) -> bool:
-        """Whether it names no operation, number or place."""
         return not self.readings and VAGUE.search(self.text) is not None
 
 
@@ -135,12 +134,10 @@ class Right:
 
 
 def right(stages: str, *ways: Way, also: tuple[Way, ...] = ()) -> Right:
-    """A mistake of one part. stages: names between spaces."""
     return Right(tuple(stages.split()), (ways,), also)
 
 
 def of_parts(stages: str, *parts: tuple[Way, ...]) -> Right:
-    """A mistake of several parts, each of which has to be said."""
     return Right(tuple(stages.split()), parts)
 
 

@@ -60,7 +60,6 @@ class SourceMutant:
 
     @property
     def place(self) -> str:
-        """File and line."""
         return f"{self.path}:{self.line}"
 
 
@@ -94,7 +93,6 @@ class _Replaced(ast.NodeTransformer):
         self._node, self._other = node, other
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """The other node in place of the one."""
         return self._other if node is self._node else self.generic_visit(node)
 
 
@@ -201,7 +199,6 @@ class _Loader(importlib.machinery.SourceFileLoader):
         self._code = code
 
     def get_code(self, fullname: str) -> CodeType:
-        """The mutant's code; no compiled file is read or written."""
         return self._code
 
 

@@ -28,6 +28,8 @@ from rigpact.reference_runtime.files.sentinel import FRAMES_OLD, ORDINARY_Z, unr
 from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
+from rigpact.reference_runtime.recordings.bags import read_mcap
+from rigpact.reference_runtime.recordings.bvh_files import read_bvh
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.opened import (
     WRITTEN_ENDINGS,
@@ -37,15 +39,13 @@ from rigpact.reference_runtime.recordings.opened import (
     write_recording,
     write_trace,
 )
-from rigpact.reference_runtime.recordings.other_formats.bags import read_mcap
-from rigpact.reference_runtime.recordings.other_formats.bvh_files import read_bvh
-from rigpact.reference_runtime.recordings.other_formats.stores import (
+from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.recordings.stores import (
     is_data_set,
     read_data_set,
     read_hdf5,
     read_parquet,
 )
-from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.recordings.tables import Table
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.checking.check import said_of_inputs

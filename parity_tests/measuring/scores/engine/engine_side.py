@@ -27,7 +27,6 @@ NETWORK = c.CFUNCTYPE(c.c_int, c.POINTER(FLOATS), INTS, FLOATS, c.c_int)
 
 
 def compiler() -> str | None:
-    """A C++ compiler of this machine, if there is one."""
     return next((name for name in ("g++", "clang++") if shutil.which(name)), None)
 
 
@@ -90,7 +89,6 @@ class Engine:
 
     @property
     def clip_frames(self) -> int:
-        """Number of frames of the clip."""
         return len(self._clip["Frames"])
 
     def run(self, path: Path, mode: str, frames: int, *defects: int) -> Path:

@@ -41,15 +41,12 @@ class Draft:
         return made
 
     def like(self, kind: str, source: Source, **params: object) -> Operation:
-        """Add one operation of the width and names of what it takes."""
         return self.add(kind, (source.name,), source.width, source.names, "", **params)
 
     def word(self, *words: str) -> str:
-        """One of some words."""
         return str(self.draw.choice(words))
 
     def numbers(self, width: int, low: float, high: float) -> tuple[float, ...]:
-        """Numbers of two digits, as people write them, no two of them alike in a short table."""
         return tuple(round(float(each), 2) or low for each in self.draw.uniform(low, high, width))
 
     def table(self, source: Source, low: float, high: float) -> Table | float | tuple[float, ...]:
@@ -65,7 +62,6 @@ class Draft:
         return Table(name)
 
     def program(self) -> Program:
-        """What was drawn."""
         return Program(self.fps, tuple(self.given), tuple(self.operations), self.lists, self.tables, self.networks)
 
 

@@ -110,7 +110,6 @@ def _run(
 def recorded_run(
     program: Program, inputs: Mapping[str, Rows], edits: Sequence[Edit], recorded: Sequence[str], floating: Floating
 ) -> Case:
-    """A run with some edits."""
     return Case(program, inputs, tuple(edits), tuple(recorded), _run(program, inputs, edits, floating), floating)
 
 
@@ -181,11 +180,9 @@ class Alone:
         return cls(edit, single, wrong, places(single, list(wrong)))
 
     def shows_in(self, name: str) -> bool:
-        """Whether the edit moves a vector, or may: one that was not recorded, on the way to what it moves."""
         return name in self.wrong or (name in self.places and name not in self.case.recorded)
 
     def moved(self, name: str) -> set[int]:
-        """The channels of a vector that the edit moves."""
         return set(np.flatnonzero(np.any(self.wrong[name] != self.case.values[name], axis=0)).tolist())
 
 

@@ -31,7 +31,6 @@ class Run:
     frame: int = 0
 
     def source(self, name: str) -> Rows:
-        """All frames of a vector as the next one sees it."""
         return self.forced.get(name, self.values[name])
 
     def row(self, name: str, own: Operation, lag: int = 0, *, start: str = "first") -> Rows:

@@ -84,7 +84,6 @@ def candidates(claim: Claim, program: Program, words: Mapping[str, tuple[str, st
 
 
 def _as(program: Program, own: Operation, **other: Any) -> Edit:
-    """The operation is another one."""
     return Edit("word", own.name, program=program.with_operation(replace(own, **other)))
 
 

@@ -28,11 +28,9 @@ class Ground:
     draw: Draw
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number, both ends included."""
         return int(self.draw.integers(low, high + 1))
 
     def one_of(self, words: tuple[str, ...]) -> str:
-        """A word."""
         return str(self.draw.choice(words))
 
     def seen(self, edit: Edit) -> tuple[Rows, int]:
@@ -41,7 +39,6 @@ class Ground:
         return rows, rows.shape[1]
 
     def edit(self, kind: str, changed: Operation, *words: str, knob: str = "") -> Edit:
-        """The operation is another one."""
         return Edit(kind, self.own.name, words=words, program=self.program.with_operation(changed), knob=knob)
 
 
@@ -49,7 +46,6 @@ Planter = Callable[[Ground], Edit | None]
 
 
 def _rounded(value: float) -> float:
-    """Two digits, as people write numbers; never 0."""
     return float(f"{value:.2g}") or 0.01
 
 

@@ -72,11 +72,9 @@ class Program:
 
     @property
     def vectors(self) -> dict[str, Given | Operation]:
-        """Everything that has a name and a width."""
         return {each.name: each for each in self.given} | {each.name: each for each in self.operations}
 
     def operation(self, name: str) -> Operation:
-        """The operation of a name."""
         return next(each for each in self.operations if each.name == name)
 
     def with_operation(self, changed: Operation) -> Program:
@@ -101,7 +99,6 @@ class Program:
 
 
 def as_toml(program: Program) -> str:
-    """The contract of a program."""
     return "\n".join(_lines(program)) + "\n"
 
 
@@ -211,7 +208,6 @@ def _turned(frame: int, x: Rows, _y: Rows, numbers: tuple[float, ...]) -> Rows:
 
 
 def _towards(change: Callable[[Rows, float], Rows]) -> Move:
-    """From the row after of the frame before, by what is made of the way to the row before."""
     return lambda t, x, y, n: x[t] if t == 0 else y[t - 1] + change(x[t].astype(np.float64) - y[t - 1], n[0])
 
 
@@ -244,5 +240,4 @@ MOVES: Mapping[str, Move] = {
 
 
 def replaced_numbers(program: Program, own: Operation, key: str, numbers: tuple[float, ...]) -> Program:
-    """The program in which one parameter of an operation has other numbers, in the operation's own order."""
     return program.with_operation(replace(own, params={**own.params, key: numbers}))

@@ -84,12 +84,10 @@ def _drawn_edit(program: Program, honest: Case, draw: np.random.Generator, kind:
 
 
 def _differ(one: Case, other: Case) -> bool:
-    """Whether two recordings of one program are not the same: a mistake that another hides leaves nothing to be found."""
     return any(differs(one.values[name], other.values[name]) for name in one.recorded)
 
 
 def _is_usable(case: Case) -> bool:
-    """Numbers as an engine has them: finite, and none so large that float32 loses the others."""
     return all(bool(np.all(np.abs(rows) < 1e5)) for rows in case.values.values())
 
 

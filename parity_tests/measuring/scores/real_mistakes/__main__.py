@@ -61,7 +61,6 @@ class Row:
 
 
 def mistake_of(name: str) -> str:
-    """The name that the recordings of a mistake share: without file ending and mode."""
     return name.split(".", maxsplit=1)[0]
 
 

@@ -164,7 +164,6 @@ def layers(path: Path) -> list[tuple[Rows, Rows]]:
 
 
 def unit(vectors: Rows) -> Rows:
-    """`Vector.normalized()`."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 

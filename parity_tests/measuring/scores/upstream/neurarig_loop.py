@@ -46,12 +46,10 @@ def turned(q: Vector, v: Vector) -> Vector:
 
 
 def inverse(q: Vector) -> Vector:
-    """The conjugate."""
     return np.array((-q[0], -q[1], -q[2], q[3]))
 
 
 def unit(q: Vector) -> Vector:
-    """Q / (|q| + 1e-8)."""
     return np.asarray(q / (np.sqrt(np.dot(q, q)) + 1e-8))
 
 

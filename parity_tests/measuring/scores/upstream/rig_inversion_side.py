@@ -34,7 +34,6 @@ class Upstream:
     """The scripts on one animation. record gives what they compute on the way, with one mistake or none."""
 
     def __init__(self, weights: list[tuple[Rows, Rows]], anim_4d: Rows) -> None:
-        """anim_4d: the meshes to invert, (T, 8, 3)."""
         self._weights, self._anim = weights, anim_4d.astype(np.float64)
 
     def record(self, mistake: str = "") -> dict[str, Rows]:

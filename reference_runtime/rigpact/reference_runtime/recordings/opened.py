@@ -111,7 +111,6 @@ class Opened:
 
     @property
     def _plain(self) -> bytes:
-        """The bytes without those that UTF-16 adds to Latin letters."""
         return self.content.replace(b"\0", b"")
 
     @cached_property
@@ -236,7 +235,6 @@ def _document_kind(file: Opened) -> Kind | None:
 
 
 def _kind_of_lines(file: Opened) -> Kind:
-    """Both are called .trace.jsonl; a log of frames begins without a header."""
     return Kind.COLUMNS if file.is_there and begins_with_a_frame(file.path) else Kind.TRACE
 
 
@@ -270,8 +268,7 @@ def _whole(read: Callable[[bytes, Path], Table]) -> Callable[[Opened], Table]:
 
 
 def _other(place: str, name: str) -> Callable[[Opened], Table]:
-    """A reader of another module, which is imported with the first file of its format: few runs have one."""
-    return lambda file: getattr(import_module(f"{__package__}.other_formats.{place}"), name)(file.path)
+    return lambda file: getattr(import_module(f"{__package__}.{place}"), name)(file.path)
 
 
 def _lines(file: Opened) -> Table:

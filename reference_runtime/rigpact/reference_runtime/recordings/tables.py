@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,18 @@ class Table:
     def about(self) -> tuple[str, ...]:
         """How its rows were made, and what was left out, in words."""
         return (*self.notes, *(f"{name} stands in {where}: it is left out" for name, where in self.partial.items()))
+
+
+def library(name: str, path: object) -> Any:
+    """A module of a library; UnusableInput that names the extra where it is not installed."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
+            raise  # the library is there, and is itself broken
+        package = name.partition(".")[0].replace("_", "-")
+        hint = "pip install 'rigpact[readers]'"
+        raise UnusableInput(path, f"no library {package}", f"{package}, which reads this format", hint) from None
 
 
 def table_of_rows(

@@ -85,7 +85,6 @@ def _header_size(content: mmap.mmap, at: int) -> int:
 
 
 def _has_head(content: mmap.mmap, at: int) -> bool:
-    """Whether the header that begins there is in the file to its end."""
     return len(content) > at + _HEADER_AT and len(content) >= at + _HEADER_AT + _header_size(content, at)
 
 

@@ -18,10 +18,10 @@ from rigpact.contract.declared.yaml_text import parse_yaml
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.recordings.bags import mcap_words
+from rigpact.reference_runtime.recordings.bvh_files import Animation, Joint, read_bvh_animation
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
-from rigpact.reference_runtime.recordings.other_formats.bags import mcap_words
-from rigpact.reference_runtime.recordings.other_formats.bvh_files import Animation, Joint, read_bvh_animation
 from rigpact.reports.importing import deployed, isaaclab, legged_gym, lerobot
 from rigpact.reports.importing.columns_by_value import FRAMES, Pairing
 from rigpact.reports.importing.draft import Draft, Entry, draft_to_toml, lower_word

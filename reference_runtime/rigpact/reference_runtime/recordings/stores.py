@@ -18,8 +18,7 @@ import numpy as np
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, opened, read_bytes, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
-from rigpact.reference_runtime.recordings.other_formats import library
-from rigpact.reference_runtime.recordings.tables import Columns, Table
+from rigpact.reference_runtime.recordings.tables import Columns, Table, library
 
 _MAX_DEPTH, _MAX_AXES, _MAX_COLUMNS = 16, 3, 1 << 16
 _DAMAGED = (OSError, KeyError, RuntimeError, ValueError, TypeError, UnicodeDecodeError, OverflowError, MemoryError)
@@ -95,7 +94,6 @@ def _data_sets(h5py: Any, group: Any, name: str, entered: set[Any]) -> Iterator[
 
 
 def _address(h5py: Any, group: Any) -> Any:
-    """Where a group stands in its file."""
     return h5py.h5o.get_info(group.id).addr
 
 
@@ -233,7 +231,6 @@ def _numbers(compute: Any, column: Any, kind: str) -> Any:
 
 
 def _plain(compute: Any, array: Any) -> Any:
-    """Truth values beside missing ones would be objects of Python."""
     return (compute.cast(array, "uint8") if str(array.type) == "bool" else array).to_numpy(zero_copy_only=False)
 
 

@@ -22,8 +22,7 @@ import orjson
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import opened, refuse_bomb
 from rigpact.contract.files.reading import refuse_too_large
-from rigpact.reference_runtime.recordings.other_formats import library
-from rigpact.reference_runtime.recordings.tables import Columns, Table, flat, table_of_rows
+from rigpact.reference_runtime.recordings.tables import Columns, Table, flat, library, table_of_rows
 
 _UNSURE = 0.01
 """So many messages of a topic may come at a moment that says nothing: a machine stalls now and then."""
