@@ -1,7 +1,7 @@
 """Every command that judges says the same of a recording: no alarm over honest variants, an alarm beside each kind."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,81 +66,72 @@ def tiny_run(kind: Any = np.float32) -> Stages:
     }  # fmt: skip
 
 
-Change = Callable[[Stages], Stages]
-Write = Callable[[Stages, Path], Path]
+QUATERNIONS, WRONG = {"turn": slice(4), "body": slice(3, 7)}, "target"
+"""Where the contract holds quaternions; the vector of which one number is wrong in a variant with a mistake."""
+SIGNS: dict[str, Callable[[int], Array]] = {
+    "all": lambda _: np.full(FRAMES, -1.0), "every other": lambda number: (-1.0) ** (np.arange(FRAMES) + number),
+    "from the middle": lambda _: np.where(np.arange(FRAMES) < 20, 1.0, -1.0),
+    "drawn": lambda number: np.random.default_rng(number).choice((-1.0, 1.0), FRAMES),
+}  # fmt: skip
+"""Frames of the other quaternion of the same rotation; number: of the vector that holds it."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to compute and to write. resolution: as it is declared. frames: how many of them."""
+    """A way to compute and to write.
+
+    form: the ending, of a table with the format of its numbers behind it. how: of the arrays' type, or a seed for the order of
+    columns. mistake: how far one number is off, a little more than this way of writing loses. resolution: as it is declared.
+    """
 
     name: str
-    write: Write
+    form: str = ".npz"
+    how: Any = np.float32
     kind: Any = np.float32
-    change: Change = lambda stages: stages
+    signs: str = ""
     resolution: str | None = None
+    mistake: float = 0.0
     frames: int = FRAMES
-    mistake: str = ""
-    """The vector of which one number is wrong, by a little more than this way of writing loses."""
-    size: float = 0.0
 
+    def stages(self) -> Stages:
+        """What the engine computed, and how it holds it."""
+        found = tiny_run(self.kind)
+        for number, (name, place) in enumerate(QUATERNIONS.items() if self.signs else ()):
+            found[name] = found[name].copy()
+            found[name][:, place] *= np.float32(SIGNS[self.signs](number))[:, None]
+        if self.how == "bfloat16":
+            found = {name: bfloat16(rows) for name, rows in found.items()}
+        if self.mistake:
+            found[WRONG] = np.array(found[WRONG])
+            found[WRONG][20, 1] += self.mistake
+        return {name: rows[: self.frames] for name, rows in found.items()}
 
-def trace_as(ending: str) -> Write:
-    """Our own formats, under the engine's name."""
-
-    def write(stages: Stages, path: Path) -> Path:
-        frame = np.arange(len(next(iter(stages.values()))))
-        header = TraceHeader(FPS, "teacher", producer=ENGINE, system="tiny")
-        trace = Trace(header, frame, frame / FPS, {name: np.float32(rows) for name, rows in stages.items()})
+    def written(self, path: Path) -> Path:
+        """The file that the engine writes."""
+        stages, (ending, _, text) = self.stages(), self.form.partition(" ")
         file = path.with_name(path.name + ending)
-        write_recording(trace, file)
+        if ending == ".npz":
+            kind = self.how if isinstance(self.how, type) else np.float32
+            np.savez(
+                file,
+                **{name: stages[name].astype(kind) for name in (reversed(stages) if self.how == "back" else stages)},
+            )
+        elif ending in (".csv", ".parquet"):
+            names = {
+                f"{name}[{place}]": rows[:, place] for name, rows in stages.items() for place in range(rows.shape[1])
+            }
+            frame = pd.DataFrame({name: np.float32(values) for name, values in names.items()})
+            if self.how == "another order":
+                frame = frame[[*np.random.default_rng(1).permutation(frame.columns)]]
+            if ending == ".parquet":
+                frame.to_parquet(file)
+            else:
+                frame.map(lambda value: text % value if text else repr(float(value))).to_csv(file, index=False)
+        else:  # our own formats, under the engine's name
+            frames, header = np.arange(self.frames), TraceHeader(FPS, "teacher", producer=ENGINE, system="tiny")
+            rows = {name: np.float32(each) for name, each in stages.items()}
+            write_recording(Trace(header, frames, frames / FPS, rows), file)
         return file
-
-    return write
-
-
-def npz_as(kind: Any = np.float32, *, backwards: bool = False) -> Write:
-    """Arrays by name."""
-
-    def write(stages: Stages, path: Path) -> Path:
-        file, order = path.with_suffix(".npz"), list(stages)[:: -1 if backwards else 1]
-        np.savez(file, **{name: stages[name].astype(kind) for name in order})
-        return file
-
-    return write
-
-
-def table_as(ending: str, text: str = "", seed: int | None = None) -> Write:
-    """A column for each number: as text in a format, or as Parquet; with a seed in another order."""
-
-    def write(stages: Stages, path: Path) -> Path:
-        columns = {
-            f"{name}[{place}]": rows[:, place] for name, rows in stages.items() for place in range(rows.shape[1])
-        }
-        frame = pd.DataFrame({name: np.float32(values) for name, values in columns.items()})
-        if seed is not None:
-            frame = frame[[*np.random.default_rng(seed).permutation(frame.columns)]]
-        file = path.with_suffix(ending)
-        if ending == ".parquet":
-            frame.to_parquet(file)
-        else:
-            frame.map(lambda value: text % value if text else repr(float(value))).to_csv(file, index=False)
-        return file
-
-    return write
-
-
-def other_signs(quaternions: Mapping[str, slice], signs: Callable[[int], Array]) -> Change:
-    """The other quaternion of the same rotation, in some frames."""
-
-    def change(stages: Stages) -> Stages:
-        found = dict(stages)
-        for number, (name, place) in enumerate(quaternions.items()):
-            found[name] = stages[name].copy()
-            found[name][:, place] *= np.float32(signs(number))[:, None]
-        return found
-
-    return change
 
 
 def bfloat16(rows: Array) -> Array:
@@ -149,66 +140,39 @@ def bfloat16(rows: Array) -> Array:
     return np.float32(np.ldexp(np.rint(mantissa * 256) / 256, exponent))
 
 
-def variants(quaternions: Mapping[str, slice], wrong: str) -> Iterator[Variant]:
-    """Every honest variant, and beside each kind one with a mistake. wrong: the vector that then holds a wrong number."""
-    plain = npz_as()
-    alternate = lambda number: (-1.0) ** (np.arange(FRAMES) + number)  # noqa: E731
-    signs: dict[str, Callable[[int], Array]] = {
-        "all": lambda _: np.full(FRAMES, -1.0), "every other": alternate,
-        "from the middle": lambda _: np.where(np.arange(FRAMES) < 20, 1.0, -1.0),
-        "drawn": lambda number: np.random.default_rng(number).choice((-1.0, 1.0), FRAMES),
-    }  # fmt: skip
-    for name, chosen in signs.items():
-        yield Variant(f"signs: {name}", plain, change=other_signs(quaternions, chosen))
-    yield Variant("signs", plain, change=other_signs(quaternions, alternate), mistake=wrong, size=1e-4)
-    yield Variant("sums: double", plain, np.float64)
-    yield Variant("sums", plain, np.float64, mistake=wrong, size=1e-4)
-    for ending in (".trace.jsonl", ".trace.bin", ".trace.safetensors", ".json"):
-        yield Variant(f"format: {ending}", trace_as(ending))
-    for ending in (".csv", ".parquet"):
-        yield Variant(f"format: {ending}", table_as(ending))
-        yield Variant(f"order of columns: {ending}", table_as(ending, seed=1))
-    yield Variant("format: float64", npz_as(np.float64), np.float64)
-    yield Variant("order of vectors", npz_as(backwards=True))
-    yield Variant("order of columns", table_as(".csv", seed=1), mistake=wrong, size=1e-4)
-    yield Variant("format", table_as(".parquet"), mistake=wrong, size=1e-4)
-    for places in (4, 5, 6):
-        write = table_as(".csv", f"%.{places}f")
-        yield Variant(f"decimals: {places}", write)
-        yield Variant(f"decimals: {places}, declared", write, resolution=f"{places} decimals")
-    yield Variant("decimals", table_as(".csv", "%.4f"), mistake=wrong, size=0.02)
-    for places in (5, 6):
-        yield Variant(f"digits: {places}", table_as(".csv", f"%.{places}g"))
-    yield Variant("digits", table_as(".csv", "%.6g"), mistake=wrong, size=0.001)
-    halves, eight = npz_as(np.float16), lambda stages: {name: bfloat16(rows) for name, rows in stages.items()}
-    yield Variant("halves", halves)
-    yield Variant("halves, declared", halves, resolution="float16")
-    yield Variant("halves and signs", halves, change=other_signs(quaternions, alternate))
-    yield Variant("eight bits", plain, change=eight)
-    yield Variant("eight bits, declared", plain, change=eight, resolution="bfloat16")
-    yield Variant("halves", halves, mistake=wrong, size=0.3)
-    yield Variant("first frames", plain, frames=30)
-    yield Variant("first frames", plain, frames=30, mistake=wrong, size=1e-4)
-
-
+ORDER = "another order"
+VARIANTS = (
+    *(Variant(f"signs: {name}", signs=name) for name in SIGNS), Variant("signs", signs="every other", mistake=1e-4),
+    Variant("sums: double", kind=np.float64), Variant("sums", kind=np.float64, mistake=1e-4),
+    *(Variant(f"format: {form}", form) for form in (".trace.jsonl", ".trace.bin", ".trace.safetensors", ".json")),
+    *(Variant(f"format: {form} {how}", form, how) for form in (".csv", ".parquet") for how in ("", ORDER)),
+    Variant("format: float64", how=np.float64, kind=np.float64), Variant("order of vectors", how="back"),
+    Variant("order of columns", ".csv", ORDER, mistake=1e-4), Variant("format", ".parquet", mistake=1e-4),
+    *(Variant(f"decimals: {places}", f".csv %.{places}f") for places in (4, 5, 6)),
+    *(Variant(f"decimals: {n}, declared", f".csv %.{n}f", resolution=f"{n} decimals") for n in (4, 5, 6)),
+    Variant("decimals", ".csv %.4f", mistake=0.02),
+    *(Variant(f"digits: {places}", f".csv %.{places}g") for places in (5, 6)), Variant("digits", ".csv %.6g", mistake=0.001),
+    Variant("halves", how=np.float16), Variant("halves, declared", how=np.float16, resolution="float16"),
+    Variant("halves and signs", how=np.float16, signs="every other"), Variant("eight bits", how="bfloat16"),
+    Variant("eight bits, declared", how="bfloat16", resolution="bfloat16"), Variant("halves", how=np.float16, mistake=0.3),
+    Variant("first frames", frames=30), Variant("first frames", frames=30, mistake=1e-4),
+)  # fmt: skip
+"""Every honest variant, and beside each kind one with a mistake."""
 RIGHT = tiny_run()
+
+
+def rows_of(name, folder, frames=FRAMES):
+    """The right run as arrays, every bit of it."""
+    np.savez(folder / name, **{stage: rows[:frames] for stage, rows in RIGHT.items()})
+    return folder / name
 
 
 @pytest.fixture
 def contract(tmp_path):
     """The tiny contract; beside it the engine's clip, with every bit."""
     (tmp_path / "contract.toml").write_text(TINY, encoding="utf-8")
-    npz_as()(RIGHT, tmp_path / "clip")
+    rows_of("clip.npz", tmp_path)
     return tmp_path / "contract.toml"
-
-
-def recorded(variant, path):
-    """What the engine records of a variant."""
-    stages = variant.change(tiny_run(variant.kind))
-    if variant.mistake:
-        stages[variant.mistake] = np.array(stages[variant.mistake])
-        stages[variant.mistake][20, 1] += variant.size
-    return variant.write({name: rows[: variant.frames] for name, rows in stages.items()}, path)
 
 
 def said(command, contract, written):
@@ -216,7 +180,7 @@ def said(command, contract, written):
     folder, own = contract.parent, ("--contract", contract)
     for number, (variant, path) in enumerate(written):
         how = ("--resolution", variant.resolution) if variant.resolution else ()
-        right = npz_as()({name: rows[: variant.frames] for name, rows in RIGHT.items()}, folder / "right")
+        right = rows_of("right.npz", folder, variant.frames)
         asked = {
             "diff": ("diff", right, path, *own, *how),
             "explain": ("explain", path, *own, *how, "--clip", folder / "clip.npz", "--mode", "teacher"),
@@ -267,9 +231,8 @@ def said_by_the_plugin(contract, written):
 
 def test_every_command_says_the_same_of_every_variant(command, no_search, contract):
     """Four decimals passed `explain` and failed the gate: who is told two things of one file believes neither."""
-    tried = [*variants({"turn": slice(4), "body": slice(3, 7)}, "target")]
-    assert sum(not variant.mistake for variant in tried) >= 27
-    written = [(each, recorded(each, contract.with_name(f"v{number}"))) for number, each in enumerate(tried)]
+    assert sum(not variant.mistake for variant in VARIANTS) >= 27
+    written = [(each, each.written(contract.with_name(f"v{number}"))) for number, each in enumerate(VARIANTS)]
     told = [
         *said(command, contract, written), *said_by_the_gate(command, contract, written),
         *said_by_the_plugin(contract, written),
@@ -282,5 +245,6 @@ def test_inputs_alone_are_never_an_agreement(command, contract):
     """The gyro of a log is that of its clip: "AGREES, 0 of 13 stages judged", exit 0."""
     asked = ("--contract", contract, "--clip", contract.with_name("clip.npz"), "--mode", "teacher")
     for moved, status in ((0.0, 2), (0.1, 1)):
-        rate = npz_as()({"rate": RIGHT["rate"] + np.float32(moved)}, contract.with_name("rate"))
+        rate = contract.with_name("rate.npz")
+        np.savez(rate, rate=RIGHT["rate"] + np.float32(moved))
         assert command("explain", rate, *asked).status == status
