@@ -93,28 +93,6 @@ def test_a_number_that_is_not_finite_is_reported_at_its_frame(row, frame, left_o
     assert found(comparison(*sides, stages=stages(ahead=replace(FINE, left_out=left_out)))) == expected
 
 
-def test_every_stage_that_differs_or_cannot_be_judged_is_reported():
-    """A stage that agrees between two hides neither; a network's answers to inputs that differ are waived."""
-    narrow = replace(OVER, first_frame_over=3, worst_channel=0, worst_error=math.inf)
-    assert found(comparison(stages=stages(ahead=FINE, inputs=OVER, answer=FINE, pose=narrow))) == [
-        (
-            "RP801", "b.jsonl", "/stages/inputs/1", "inputs differs from frame 0 on: 5 of 12 values beyond their "
-            "tolerance; worst 0.25 (tolerance 0.5) at frame 2, y (channel 1)",
-        ),
-        (
-            "RP801", "b.jsonl", "/stages/pose/0", "pose differs from frame 3 on: 5 of 12 values beyond their "
-            "tolerance; worst inf (tolerance 0.5) at frame 2, x (channel 0)",
-        ),
-    ]  # fmt: skip
-    unknown = replace(FINE, unknown=2, first_unknown=(3, 1), left_out=2)
-    assert found(comparison(stages=stages(answer=unknown, inputs=FINE, pose=unknown))) == [
-        (
-            "RP830", "b.jsonl", "/stages/pose/1", "2 of 12 values of pose differ, and rounding alone may change each "
-            "of them by its whole range; the first at frame 3, y (channel 1)",
-        ),
-    ]  # fmt: skip
-
-
 def test_the_summary_holds_every_measurement():
     """Scripts and pages read these numbers."""
     some_judged = replace(OVER, judged=np.array([True, False, False]), worst_error=math.inf, first_frame_over=3)
