@@ -24,24 +24,22 @@ class Defect:
     library: str = "numpy"
 
     @property
-    def name(self) -> str:
+    def name(self):
         return f"{self.code}-{self.function.__name__}"
 
 
 DEFECTS: list[Defect] = []
 
 
-def defect(
-    code: str, role: str, says: str, *, alone: bool = True
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+def defect(code, role, says, *, alone=True):
+    def keep(function):
         DEFECTS.append(Defect(code, role, says, function, alone))
         return function
 
     return keep
 
 
-def inverse(R: Any) -> Any:
+def inverse(R):
     return np.swapaxes(R, -1, -2)
 
 
@@ -128,7 +126,7 @@ ROWS: tuple[tuple[Any, ...], ...] = (
 """Defects of one expression: code, role, words, name, function, and False where it is not alone."""
 
 
-def _add(rows: tuple[tuple[Any, ...], ...]) -> None:
+def _add(rows):
     for code, role, says, name, function, *alone in rows:
         function.__name__ = name
         DEFECTS.append(Defect(code, role, says, function, *alone))

@@ -119,7 +119,7 @@ rotmat_geodesic_distance(R1, R2): sound.geodesic_R(R1, R2)
 }  # fmt: skip
 
 
-def text_of_style(style: str) -> str:
+def text_of_style(style):
     """The text of a style's module; the training side of today computes the full angle."""
     if style == "training_side_of_today":
         text = (SUBJECTS / "training_side.py").read_text(encoding="utf-8")

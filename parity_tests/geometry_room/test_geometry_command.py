@@ -7,23 +7,20 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 
-from rigpact.contract.findings import FindingsReport
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules import geometry as rules
 from rigpact.reports.geometry_parity.examination import Found, examine
 from rigpact.reports.geometry_parity.roles import ROLES
 
 from ..every_case import every_case
-from .defects import DEFECTS, Defect
+from .defects import DEFECTS
 from .subjects import sound_numpy
 
 SUBJECTS = Path(__file__).parent / "subjects"
@@ -37,17 +34,16 @@ else:
 ALL = (*DEFECTS, *TORCH_DEFECTS)
 FIRST = {defect.code: defect for defect in reversed(ALL)}
 RESIDUAL = find_system("enemy_animation").conventions({"output_mode": "residual"})
-Geometry = Callable[..., Any]
 
 
-def examined(function: Callable[..., Any], role: str, library: Any = "numpy", seed: int = 0) -> FindingsReport:
+def examined(function, role, library="numpy", seed=0):
     """What is said of one function in its role."""
     found = [Found(function.__name__, function, (role,))]
     return examine("their_geometry.py", ModuleType("m"), found, library, RESIDUAL, seed)
 
 
 @every_case("defect", ALL, ids=lambda defect: f"{defect.library}-{defect.name}")
-def test_the_defect_is_named_whatever_the_seed(defect: Defect) -> None:
+def test_the_defect_is_named_whatever_the_seed(defect):
     """Each of these trains without an error and plays wrong in the game; users ignore a finding that depends on the seed."""
     report = examined(defect.function, defect.role, defect.library)
     found = [finding for finding in report.findings if finding.rule.code == defect.code]
@@ -62,20 +58,20 @@ def test_the_defect_is_named_whatever_the_seed(defect: Defect) -> None:
         _reads_as_it_did(defect.code, [finding.to_json() for finding in found])
 
 
-def _reads_as_it_did(code: str, findings: list[dict[str, Any]]) -> None:
+def _reads_as_it_did(code, findings):
     path, text = GOLDEN / f"{code}.json", json.dumps(findings, indent=1, ensure_ascii=False) + "\n"
     if REGENERATE:
         path.write_text(text, encoding="utf-8", newline="\n")
     assert _without_digits(text) == _without_digits(path.read_text(encoding="utf-8"))
 
 
-def _without_digits(text: str) -> str:
+def _without_digits(text):
     """Measured errors are rounding: their last digits are the machine's."""
     lines = [f"{finding['code']} {finding['message']}" for finding in json.loads(text)]
     return "\n".join("".join(each for each in line if not each.isdigit() and each not in "+-.e") for line in lines)
 
 
-def test_every_rule_has_its_defect() -> None:
+def test_every_rule_has_its_defect():
     """A rule without a test case may never fire."""
     codes = {rule.code for rule in rules.TEXTS.rules}
     assert set(FIRST) | (set() if HAS_TORCH else {"RP881"}) == codes == {path.stem for path in GOLDEN.glob("*.json")}
@@ -83,17 +79,15 @@ def test_every_rule_has_its_defect() -> None:
 
 # ---- whatever a function does, the answer is a findings report: not a pass, not an error of rigpact
 
-Wrap = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-
-def _changed(change: Callable[[Any], Any]) -> Wrap:
+def _changed(change):
     return lambda sound: lambda *arrays: change(sound(*arrays))
 
 
-def _dies_later(sound: Any) -> Any:
+def _dies_later(sound):
     calls: list[int] = []
 
-    def function(*arrays: Any) -> Any:
+    def function(*arrays):
         calls.append(1)
         if len(calls) > 3:
             raise RuntimeError("out of memory")
@@ -102,14 +96,14 @@ def _dies_later(sound: Any) -> Any:
     return function
 
 
-def _endless(sound: Any) -> Any:
-    def function(*arrays: Any) -> Any:
+def _endless(sound):
+    def function(*arrays):
         return function(*arrays)
 
     return function
 
 
-WRONG: dict[str, Wrap] = {
+WRONG = {
     "NaN": _changed(lambda value: value * np.nan),
     "zeros": _changed(lambda value: value * 0),
     "infinity": _changed(lambda value: value * 0 + np.inf),
@@ -132,13 +126,13 @@ PAIRS = [(role, name) for place, role in enumerate(ROLES) for name in [*WRONG][p
 
 
 @every_case(("role", "name"), PAIRS)
-def test_a_wrong_function_is_a_finding(role: str, name: str) -> None:
+def test_a_wrong_function_is_a_finding(role, name):
     """A broken function must not stop the checks of the other functions, and must not pass: 2 where no call of it answers."""
     wrong = WRONG[name](getattr(sound_numpy, role))
     if ROLES[role].timed and name != "no parameter":
         plain = wrong
 
-        def wrong(R_seq: Any, fps: float) -> Any:
+        def wrong(R_seq, fps):
             return plain(R_seq, fps)
 
     report = examined(wrong, role)
@@ -152,16 +146,16 @@ def test_a_wrong_function_is_a_finding(role: str, name: str) -> None:
 
 
 @pytest.fixture
-def geometry(command: Callable[..., Any]) -> Geometry:
+def geometry(command):
     """Run `rigpact check --module WORDS…`."""
     return lambda *words: command("check", "--module", *words)
 
 
 @pytest.fixture
-def module_file(tmp_path: Path) -> Callable[[str], Path]:
+def module_file(tmp_path):
     """A user's module; the sound functions are available as `sound`."""
 
-    def write(body: str) -> Path:
+    def write(body):
         path = tmp_path / "their_geometry.py"
         head = f"import sys\nsys.path.insert(0, {str(SUBJECTS)!r})\nimport numpy as np\nimport sound_numpy as sound\n"
         path.write_text(head + body, "utf-8")
@@ -170,7 +164,7 @@ def module_file(tmp_path: Path) -> Callable[[str], Path]:
     return write
 
 
-def codes(answer: Any) -> list[str]:
+def codes(answer):
     """The codes of the findings of a JSON answer."""
     return [finding["code"] for finding in json.loads(answer.out)["findings"]]
 
@@ -178,7 +172,7 @@ def codes(answer: Any) -> list[str]:
 @pytest.mark.parametrize(("name", "seed"), [
     ("sound_numpy.py", 0), ("sound_torch.py", 0), ("sound_numpy.py", 1), ("sound_torch.py", 2),
 ])  # fmt: skip
-def test_a_sound_module_has_no_finding(geometry: Geometry, name: str, seed: int) -> None:
+def test_a_sound_module_has_no_finding(geometry, name, seed):
     """Users switch off a test with false alarms. Where the module imports torch, it is given tensors."""
     if "torch" in name:
         pytest.importorskip("torch", reason="the extra [training] is not installed: no torch function is examined")
@@ -193,7 +187,7 @@ def test_a_sound_module_has_no_finding(geometry: Geometry, name: str, seed: int)
         assert {each["behaviour"]["gradient"] for each in functions} == {"finite"}
 
 
-def test_the_training_side_of_the_demo_has_its_known_defects(geometry: Geometry) -> None:
+def test_the_training_side_of_the_demo_has_its_known_defects(geometry):
     """It has the deployed side's: an inexact acos, and axes that collapse where the engine replaces them; twice the same."""
     pytest.importorskip("torch", reason="the extra [training] is not installed: the training side cannot be imported")
     words = ("rigpact.training.enemy_geometry", "--format", "json", "--seed", 3)
@@ -203,7 +197,7 @@ def test_the_training_side_of_the_demo_has_its_known_defects(geometry: Geometry)
     assert geometry(*words).out == plain.out
 
 
-def test_functions_are_found_by_name_and_by_mapping(geometry: Geometry, module_file: Callable[[str], Path]) -> None:
+def test_functions_are_found_by_name_and_by_mapping(geometry, module_file):
     """Users do not rename their training functions for a test; what a module prints does not spoil the answer."""
     path = module_file(
         "print('loading')\nrotation_6d_to_matrix = sound.rot6d_to_matrix\nclass Rotations:\n    @staticmethod\n"
@@ -223,9 +217,7 @@ def test_functions_are_found_by_name_and_by_mapping(geometry: Geometry, module_f
     ("def normalize_rot6d_delta(x):\n    return sound.reproject_rot6d(x)\n", "output_mode=delta"),
     ("def angvel_vec_from_R_seq(R, fps):\n    return sound.angvel_vec_from_R_seq(R, fps) / 2\n", "angvel_angle=half"),
 ])  # fmt: skip
-def test_a_declared_convention_is_no_finding(
-    geometry: Geometry, module_file: Callable[[str], Path], body: str, words: str
-) -> None:
+def test_a_declared_convention_is_no_finding(geometry, module_file, body, words):
     """A declared convention of another studio is not a finding; under it, our default is wrong."""
     path = module_file(body)
     assert (geometry(path).status, geometry(path, "--set", words).status) == (1, 0)
@@ -235,27 +227,21 @@ def test_a_declared_convention_is_no_finding(
     ("sxyz", "angles[..., ::-1], 'ZYX'", True), ("sxyz", "angles, 'XYZ'", False),
     ("rxyz", "angles, 'XYZ'", True), ("rxyz", "angles[..., ::-1], 'ZYX'", False),
 ])  # fmt: skip
-def test_an_order_of_static_or_rotating_axes_is_what_it_says(
-    geometry: Geometry, module_file: Callable[[str], Path], axes: str, computed: str, is_sound: bool
-) -> None:
+def test_an_order_of_static_or_rotating_axes_is_what_it_says(geometry, module_file, axes, computed, is_sound):
     """`sxyz` turns about fixed axes, `rxyz` about the body's own: the other one bends every joint otherwise."""
     body = f"def euler_to_matrix(angles, axes={axes!r}):\n    return sound.euler_to_matrix({computed})\n"
     assert (geometry(module_file(body)).status == 0) is is_sound
 
 
 @every_case(("factor", "fact"), [(1, "kept"), (1e5, "kept, off by more than rounding")])
-def test_half_precision_that_overflows_is_told(
-    geometry: Geometry, module_file: Callable[[str], Path], factor: float, fact: str
-) -> None:
+def test_half_precision_that_overflows_is_told(geometry, module_file, factor, fact):
     """A network that runs in float16 gets infinity where training had a rotation."""
     body = f"def quat_mul(a, b):\n    return sound.quat_mul(a * {factor}, b) / {factor}\n"
     answer = geometry(module_file(body), "--format", "json")
     assert json.loads(answer.out)["summary"]["functions"][0]["behaviour"]["float16"] == fact
 
 
-def test_the_columns_of_a_bundle_hold_and_a_period_is_no_rate(
-    geometry: Geometry, module_file: Callable[[str], Path], demo_bundle: Path, tmp_path: Path
-) -> None:
+def test_the_columns_of_a_bundle_hold_and_a_period_is_no_rate(geometry, module_file, demo_bundle, tmp_path):
     """The bundle already declares its columns; `dt` is seconds per frame, not frames per second."""
     document = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))
     document["meta"]["rot6d_spec"]["columns"] = ["X", "Y"]
@@ -268,7 +254,7 @@ def test_the_columns_of_a_bundle_hold_and_a_period_is_no_rate(
 
 
 NUMPY = SUBJECTS / "sound_numpy.py"
-LEADS_NOWHERE: tuple[tuple[str, tuple[Any, ...], str], ...] = (
+LEADS_NOWHERE = (
     ("import no_such_package\n", (), "ModuleNotFoundError: No module named 'no_such_package'"),
     ("def broken(:\n", (), "SyntaxError"),
     ("1 / 0\n", (), "ZeroDivisionError: division by zero"),
@@ -285,9 +271,7 @@ LEADS_NOWHERE: tuple[tuple[str, tuple[Any, ...], str], ...] = (
 
 
 @every_case(("body", "words", "says"), LEADS_NOWHERE, ids=lambda _each: "")
-def test_what_cannot_be_tested_is_one_clear_line(
-    geometry: Geometry, module_file: Callable[[str], Path], body: str, words: tuple[Any, ...], says: str
-) -> None:
+def test_what_cannot_be_tested_is_one_clear_line(geometry, module_file, body, words, says):
     """A module without any test must not look like a pass; a mistyped mapping that is ignored leaves a function untested."""
     answer = geometry(*(words or (module_file(body),)))
     assert (answer.status, answer.out, answer.err.count("\n"), says in answer.err) == (2, "", 1, True), answer.err
@@ -300,9 +284,7 @@ RESULTS = (
 
 
 @every_case("result", RESULTS)
-def test_a_function_that_leaves_or_answers_no_vector_is_told(
-    geometry: Geometry, module_file: Callable[[str], Path], result: str
-) -> None:
+def test_a_function_that_leaves_or_answers_no_vector_is_told(geometry, module_file, result):
     """A forgotten `exit()` must not end the gate with status 0; for any result, the answer is a finding."""
     answer = geometry(module_file(f"def so3_log_map(R):\n    return {result}\n"), "--format", "json")
     assert (answer.status, codes(answer)) == (2, ["RP883"])
@@ -312,7 +294,7 @@ def test_a_function_that_leaves_or_answers_no_vector_is_told(
 @every_case(("words", "status", "says"), [
     (["--strict"], 0, "PASS: 0 errors"), (["--backend", "torch"], 2, "--backend torch"),
 ])  # fmt: skip
-def test_numpy_functions_need_no_torch(tmp_path: Path, words: list[str], status: int, says: str) -> None:
+def test_numpy_functions_need_no_torch(tmp_path, words, status, says):
     """Where torch is not installed numpy functions are judged; with numpy for torch another function would be tested."""
     code = (
         "import sys; sys.modules['torch'] = None\nfrom rigpact.reports.command_line import run_command_line\n"

@@ -13,7 +13,7 @@ ROUNDING = 16 * 2.0**-53
 """A dozen float64 operations on numbers of size 1."""
 
 
-def exact_exp(vector: np.ndarray) -> np.ndarray:
+def exact_exp(vector):
     """The matrix exponential of the cross-product matrix, by its series, in 50 digits."""
     with mpmath.workdps(50):
         x, y, z = (mpmath.mpf(float(value)) for value in vector)
@@ -21,20 +21,20 @@ def exact_exp(vector: np.ndarray) -> np.ndarray:
         return np.array(result.tolist(), dtype=float)
 
 
-def drawn() -> list[np.ndarray]:
+def drawn():
     """Vectors of every direction at each angle."""
     directions = vectors(np.random.default_rng(8), (3,))
     return [angle * each / np.linalg.norm(each) for angle in ANGLES for each in directions]
 
 
 @every_case("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
-def test_the_exponential_is_exact(vector: np.ndarray) -> None:
+def test_the_exponential_is_exact(vector):
     """A wrong reference blames a correct function."""
     assert np.abs(exp_map(vector) - exact_exp(vector)).max() <= ROUNDING
 
 
 @every_case("vector", drawn(), ids=lambda vector: f"{np.linalg.norm(vector):.3g}")
-def test_logarithm_and_angle_are_exact(vector: np.ndarray) -> None:
+def test_logarithm_and_angle_are_exact(vector):
     """The matrix is rounded to float64 before its logarithm is taken, so its rounding bounds the answer."""
     matrix = exact_exp(vector)
 
@@ -42,7 +42,7 @@ def test_logarithm_and_angle_are_exact(vector: np.ndarray) -> None:
     assert abs(rotation_angle_rad(np.eye(3), matrix) - np.linalg.norm(vector)) <= 4 * ROUNDING
 
 
-def test_quaternions_are_exact() -> None:
+def test_quaternions_are_exact():
     """q = (axis · sin θ/2, cos θ/2), the scalar last."""
     assert len(drawn()) == 3 * len(ANGLES)
     for vector in drawn():
@@ -55,7 +55,7 @@ def test_quaternions_are_exact() -> None:
         assert np.abs(to_matrix(quat) - exact_exp(vector)).max() <= 2 * ROUNDING
 
 
-def test_half_turns_are_rotations_by_half_a_turn() -> None:
+def test_half_turns_are_rotations_by_half_a_turn():
     """Simple formulas divide by zero at half turns."""
     turns = half_turns()
 
@@ -69,7 +69,7 @@ def test_half_turns_are_rotations_by_half_a_turn() -> None:
     np.testing.assert_allclose(turns, [*map(np.diag, axes), *diagonals], rtol=0, atol=2 * ROUNDING)
 
 
-def test_what_is_no_rotation_is_told() -> None:
+def test_what_is_no_rotation_is_told():
     """A mirror, a stretch and a NaN must not count as a rotation."""
     mirror, stretch, nan = np.diag([1.0, 1.0, -1.0]), 1.01 * np.eye(3), np.full((3, 3), np.nan)
 

@@ -1,9 +1,6 @@
 """The demo character as a subject, and `rigpact nan` on its files."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,22 +9,19 @@ from rigpact.reference_runtime import read_clip
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.network import OnnxNetwork
 
-Command = Callable[..., Any]
-"""Exit status and document, or the whole answer where the command refused."""
-
 
 @pytest.fixture
-def nan_command(command: Command, demo_bundle: Path, tmp_path: Path) -> Command:
+def nan_command(command, demo_bundle, tmp_path):
     """Run `rigpact nan --format json` with the demo's files; `damage` is (array, place, number) of its bundle."""
 
-    def call(*words: object, damage: tuple[str, int, float] | None = None, runs: bool = True) -> Any:
+    def call(*words, damage=None, runs=True):
         bundle = demo_bundle / "norm_template.json"
         if damage is not None:
             document = json.loads(bundle.read_text(encoding="utf-8"))
             document[damage[0]][damage[1]] = damage[2]
             bundle = tmp_path / "norm_template.json"
             bundle.write_text(json.dumps(document), encoding="utf-8")
-        files: list[object] = ["--contract", bundle, "--companion", demo_bundle / "pretrain_template.json"]
+        files = ["--contract", bundle, "--companion", demo_bundle / "pretrain_template.json"]
         files += ["--onnx", demo_bundle / "model.onnx", demo_bundle / "clips" / "Sneak_Turn.json"] if runs else []
         answer = command("nan", *files, *words, "--format", "json")
         return (answer.status, json.loads(answer.out)) if answer.out else (answer.status, answer.err)
@@ -36,7 +30,7 @@ def nan_command(command: Command, demo_bundle: Path, tmp_path: Path) -> Command:
 
 
 @pytest.fixture(scope="session")
-def demo_subject(demo_bundle: Path) -> RunSetup:
+def demo_subject(demo_bundle):
     """The demo character in free-run on a turning walk."""
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     network = OnnxNetwork(demo_bundle / "model.onnx", contract)

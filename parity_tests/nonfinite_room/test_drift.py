@@ -1,30 +1,28 @@
 """Separate defects from chaos: growth, envelopes, and traces compared with them."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.files.declared import RunSetup, open_run
+from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.nonfinite.drift import growth_per_frame, judge_drift, moved_channels, perturbed_starts
 
 from ..every_case import every_case
-from .conftest import Command
 
 
 @every_case("factor", [0.9, 0.999, 1.0, 1.01, 1.3])
-def test_a_known_growth_is_measured(factor: float) -> None:
+def test_a_known_growth_is_measured(factor):
     """A rate that is off by a little is off by everything after a thousand frames."""
     frames = np.arange(400.0)
     degrees = np.minimum(1e-6 * factor**frames, 90.0)
     assert growth_per_frame(frames, degrees) == pytest.approx(factor, rel=1e-6)
 
 
-def test_starts_differ_from_the_seed_by_what_they_say(demo_subject: RunSetup) -> None:
+def test_starts_differ_from_the_seed_by_what_they_say(demo_subject):
     """A start that is rounded back onto the seed shows no growth at all."""
     seed = demo_subject.rows().x_raw[0]
     rotations = demo_subject.contract.numbers.state["BoneRotations6D"].range
@@ -39,10 +37,10 @@ def test_starts_differ_from_the_seed_by_what_they_say(demo_subject: RunSetup) ->
     assert np.array_equal(starts[:, outside], np.tile(seed[outside], (len(starts), 1)))
 
 
-def test_only_a_defect_leaves_the_envelope(demo_subject: RunSetup, tmp_path: Path) -> None:
+def test_only_a_defect_leaves_the_envelope(demo_subject, tmp_path):
     """Rounding must never give an alarm; a swapped factor always must; a wrong comparison would pass a NaN."""
 
-    def judged(name: str, frames: int, place: tuple[int, int] | None = None, **conventions: str) -> object:
+    def judged(name, frames, place=None, **conventions):
         contract = demo_subject.contract.with_conventions(conventions)
         loop = open_run(contract, demo_subject.network, demo_subject.clip, "free", engine="numpy")
         trace = run_frames(loop, range(frames), "Walk_Spin", "free")
@@ -62,7 +60,7 @@ def test_only_a_defect_leaves_the_envelope(demo_subject: RunSetup, tmp_path: Pat
     assert (broken.outside.frame, broken.outside.bone) == (11, demo_subject.contract.numbers.bone_names[10])
 
 
-def test_a_teacher_driven_trace_is_not_judged_as_drift(demo_subject: RunSetup, tmp_path: Path) -> None:
+def test_a_teacher_driven_trace_is_not_judged_as_drift(demo_subject, tmp_path):
     """The clip sets its poses in every frame, so it cannot drift."""
     loop = open_run(demo_subject.contract, demo_subject.network, demo_subject.clip, "teacher")
     write_trace(run_frames(loop, range(10), "Walk_Spin", "teacher"), tmp_path / "t.trace.jsonl")
@@ -72,7 +70,7 @@ def test_a_teacher_driven_trace_is_not_judged_as_drift(demo_subject: RunSetup, t
         judge_drift(replace(demo_subject, mode="teacher"), 20)
 
 
-def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command) -> None:
+def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command):
     """One answer must show whether a free run is fit for the game."""
     status, document = nan_command("--drift", "--frames", 60)
     drift = document["drift"]
@@ -83,7 +81,7 @@ def test_the_command_reports_growth_slide_and_frozen_inputs(nan_command: Command
 
 
 @pytest.mark.nightly
-def test_ten_thousand_free_frames_stay_finite(demo_subject: RunSetup) -> None:
+def test_ten_thousand_free_frames_stay_finite(demo_subject):
     """An enemy must still be visible after three minutes in a level."""
     drift = judge_drift(demo_subject, 10_000)
     assert (drift.verdict, drift.frames, drift.facts["floor"] is not None) == ("finite", 10_000, True)

@@ -1,14 +1,11 @@
 """Contacts from forward kinematics, slide and timing."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rigpact.contract.layout import CONTACTS
-from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.recordings.opened import read_trace
 from rigpact.reference_runtime.systems.enemy_animation.floor import (
     FloorContacts,
@@ -20,16 +17,16 @@ from rigpact.reference_runtime.systems.enemy_animation.floor import (
 )
 
 
-def test_a_clips_feet_touch_when_its_own_evidence_says_so_and_stand_on_the_floor(demo_subject: RunSetup) -> None:
+def test_a_clips_feet_touch_when_its_own_evidence_says_so_and_stand_on_the_floor(demo_subject):
     """Contacts at the wrong time lock a foot in the air. The sole stands 2 cm below the ball joint."""
-    rows, scores = demo_subject.rows(), demo_subject.clip.contact_scores  # type: ignore[union-attr]
+    rows, scores = demo_subject.rows(), demo_subject.clip.contact_scores
     assert scores is not None
     assert f1_score(contact_flags(rows.poses, demo_subject.contract, rows), scores >= 0.5) > 0.9
     feet = feet_positions_cm(rows.poses, demo_subject.contract, rows)
     assert np.abs(feet[..., 2][scores[: len(feet)] > 0.9] - 2.0).max() < 1.0
 
 
-def test_both_flags_start_true_and_leave_after_fifty_milliseconds() -> None:
+def test_both_flags_start_true_and_leave_after_fifty_milliseconds():
     """Without the delay a foot that brushes past toggles each frame."""
     contacts = FloorContacts(100.0)
     lifted = np.array([[0.0, 10.0, 30.0], [0.0, -10.0, 2.0]])
@@ -38,7 +35,7 @@ def test_both_flags_start_true_and_leave_after_fifty_milliseconds() -> None:
     assert [bool(pair[1]) for pair in flags] == [True] * 7
 
 
-def test_the_roots_path_goes_on_where_the_lap_ended(demo_subject: RunSetup) -> None:
+def test_the_roots_path_goes_on_where_the_lap_ended(demo_subject):
     """A jump back to the clip's start would count as metres of foot slide; drift is given for each metre of the way."""
     rows = demo_subject.rows()
     path = RootPath(demo_subject.contract, rows)
@@ -51,7 +48,7 @@ def test_the_roots_path_goes_on_where_the_lap_ended(demo_subject: RunSetup) -> N
     assert found == pytest.approx(1.5 * frames / rows.fps, rel=16 * frames * np.finfo(np.float64).eps)
 
 
-def test_slide_and_f1_by_hand() -> None:
+def test_slide_and_f1_by_hand():
     """Two steps of 3 and 4 cm while touching, one of 100 while not; 2 hits, 1 missed, 1 too many."""
     feet = np.zeros((5, 2, 3))
     feet[:, 0, 0] = [0.0, 3.0, 3.0, 103.0, 103.0]
@@ -61,9 +58,9 @@ def test_slide_and_f1_by_hand() -> None:
     assert f1_score(np.array([1, 1, 1, 0, 0]), np.array([1, 1, 0, 1, 0])) == pytest.approx(2 * 2 / (3 + 3))
 
 
-def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_subject: RunSetup) -> None:
+def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_subject):
     """A flag of 1 where training saw z-scores is an input that it never saw; without the option contacts are the clip's."""
-    contract, scores = demo_subject.contract, demo_subject.clip.contact_scores  # type: ignore[union-attr]
+    contract, scores = demo_subject.contract, demo_subject.clip.contact_scores
     place, statistics = contract.numbers.state[CONTACTS].range, contract.numbers.state_statistics
     loop, plain = replace(demo_subject, on_floor=True).start(), demo_subject.start()
     for frame in range(20):
@@ -75,7 +72,7 @@ def test_floor_contacts_are_whitened_into_the_slice_that_the_schema_has(demo_sub
         assert np.array_equal(plain.step()["contacts"], scores[frame])
 
 
-def test_run_takes_contacts_from_the_floor_only_when_asked(command: Any, demo_bundle: Path, tmp_path: Path) -> None:
+def test_run_takes_contacts_from_the_floor_only_when_asked(command, demo_bundle, tmp_path):
     """A trace that is meant for a diff must say what the engine did, not what it could have done."""
     files = {"--contract": "norm_template.json", "--companion": "pretrain_template.json", "--onnx": "model.onnx"}
     words = ["run", *(word for option, name in files.items() for word in (option, demo_bundle / name)), "--frames", 10]

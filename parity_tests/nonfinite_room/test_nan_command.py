@@ -3,8 +3,6 @@
 import json
 import shlex
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -13,24 +11,20 @@ from onnx import TensorProto, helper, numpy_helper
 
 from rigpact.fixtures.skeleton import demo_skeleton
 from rigpact.reference_runtime import open_run, run_frames, write_trace
-from rigpact.reference_runtime.files.declared import RunSetup
 
 from ..every_case import every_case
-from .conftest import Command
 
 FRAMES = 5
 
 
-def test_a_sound_run_is_finite_and_says_so(nan_command: Command) -> None:
+def test_a_sound_run_is_finite_and_says_so(nan_command):
     """A good build must give no alarm."""
     status, document = nan_command("--frames", 60)
     said = tuple(document[key] for key in ("format", "version", "verdict", "origin"))
     assert (status, said) == (0, ("rigpact-nonfinite", 1, "finite", None))
 
 
-def test_statistics_that_training_had_otherwise_are_guards(
-    nan_command: Command, command: Command, demo_bundle: Path
-) -> None:
+def test_statistics_that_training_had_otherwise_are_guards(nan_command, command, demo_bundle):
     """The scale that the engine divides by is not training's; a merge that was forgotten leaves 1 and 0."""
     words = ("--frames", 9, "--perturb", "state@3:0")
     status, document = nan_command(*words, damage=("tanh_scales_angvel", 7, 123.0))
@@ -44,9 +38,7 @@ def test_statistics_that_training_had_otherwise_are_guards(
     assert "merged-statistics" in {guard["guard"] for guard in json.loads(answer.out)["guards"]}
 
 
-def test_an_overflow_is_told_with_its_operands_and_the_printed_command_fails_alike(
-    nan_command: Command, command: Command
-) -> None:
+def test_an_overflow_is_told_with_its_operands_and_the_printed_command_fails_alike(nan_command, command):
     """What is pasted into a bug must show the same place, in as few frames as there can be."""
     _, first = nan_command("--frames", 30, damage=("MuX", 100, 1e39))
     assert first["origin"]["operands"]["MuX[100]"] == "Infinity"
@@ -57,7 +49,7 @@ def test_an_overflow_is_told_with_its_operands_and_the_printed_command_fails_ali
     assert json.loads(command(*again[1:], "--format", "json").out)["origin"] == first["origin"]
 
 
-def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_subject: RunSetup, tmp_path: Path) -> None:
+def test_a_recorded_engine_run_is_looked_into(nan_command, demo_subject, tmp_path):
     """The NaN happened in the engine: only its trace is there."""
     loop = open_run(demo_subject.contract, demo_subject.network, demo_subject.clip, "free")
     trace = run_frames(loop, range(12), "Walk_Spin", "free")
@@ -77,13 +69,13 @@ def test_a_recorded_engine_run_is_looked_into(nan_command: Command, demo_subject
 
 
 @every_case("word", ["gremlins", "state@x", "state@1=abc"])
-def test_a_perturbation_that_is_none_is_refused(nan_command: Command, word: str) -> None:
+def test_a_perturbation_that_is_none_is_refused(nan_command, word):
     """A misspelt fault that injects nothing would pass as 'survives'."""
     status, said = nan_command("--perturb", word)
     assert (status, "--perturb" in said) == (2, True)
 
 
-def test_neither_model_nor_recording_cannot_be_judged(nan_command: Command) -> None:
+def test_neither_model_nor_recording_cannot_be_judged(nan_command):
     """Without a run, the answer must not be a pass."""
     assert nan_command(runs=False)[0] == 2
 
@@ -103,10 +95,10 @@ outputs = { y = "y", w = "w" }
 
 
 @pytest.fixture
-def declared(command: Command, tmp_path: Path) -> Command:
+def declared(command, tmp_path):
     """`rigpact nan` of a model with inputs b (1, 4), a (1, 2, 3) and outputs w, y: the contract has them the other way round."""
 
-    def ask(*last: tuple[str, list[str], str], judged: str = "clip") -> Any:
+    def ask(*last, judged="clip"):
         nodes = [("ReduceSum", ["a"], "total"), ("Identity", ["b"], "y"), ("Add", ["b", "total"], "sum"),
                  ("Sub", ["sum", "sum"], "zero"), ("Reciprocal", ["zero"], "made"), *last]  # fmt: skip
         made = [
@@ -130,14 +122,14 @@ def declared(command: Command, tmp_path: Path) -> Command:
 
 
 @pytest.mark.parametrize("judged", ["clip", "engine"])
-def test_what_does_not_arrive_is_told_of_any_model(declared: Command, judged: str) -> None:
+def test_what_does_not_arrive_is_told_of_any_model(declared, judged):
     """Looked at with its inputs exchanged, the model fails to run, and its values would be nobody's."""
     found = declared(("Clip", ["made", "low", "high"], "w"), judged=judged)
     assert found["verdict"] == "finite"
     assert [(each["node"], each["frame"], each["frames"]) for each in found["swallowed"]] == [("made", 0, FRAMES)]
 
 
-def test_the_node_of_a_second_output_is_named(declared: Command) -> None:
+def test_the_node_of_a_second_output_is_named(declared):
     """The contract's second output is the model's first."""
     origin = declared(("Identity", ["made"], "w"))["origin"]
     assert (origin["stage"], origin["network_node"], origin["network"]["same_bits"]) == ("w", "made", True)

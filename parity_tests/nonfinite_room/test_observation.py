@@ -1,14 +1,13 @@
 """Observation must not change the run; and the node of a model that is named for a value that is not finite."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reference_runtime.files.declared import RunSetup, open_run
+from rigpact.reference_runtime.files.declared import open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.systems.enemy_animation.runs import free_crowd
@@ -22,12 +21,12 @@ F = np.float32
 
 
 @pytest.mark.parametrize("mode", ["free", "teacher"])
-def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: RunSetup, mode: str) -> None:
+def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject, mode):
     """A NaN that disappears during observation cannot be found."""
     subject = replace(demo_subject, mode=mode)
     plain = open_run(subject.contract, subject.network, subject.clip, subject.mode)
     recorded = run_frames(plain, range(FRAMES), None, subject.mode)
-    seen: list[dict[str, object]] = []
+    seen = []
     leaving = Leaving(subject.contract, mode, subject.clip)
     observers = [leaving, Envelope(subject, subject.contract), lambda _frame, stages: seen.append(stages)]
     watched = watch_run(subject.start(), range(FRAMES), observers)
@@ -37,7 +36,7 @@ def test_sentinels_and_observers_leave_every_bit_as_it_was(demo_subject: RunSetu
 
 
 @pytest.mark.parametrize("source", ["aux_stats", "rotations", "frozen", "state_slice", "zeros"])
-def test_lockstep_is_the_same_run_and_runs_do_not_mix(demo_subject: RunSetup, source: str) -> None:
+def test_lockstep_is_the_same_run_and_runs_do_not_mix(demo_subject, source):
     """An envelope from a different loop cannot judge this loop; equal starts that part would count as chaos."""
     contract, rows = demo_subject.contract.with_conventions({"angvel_source": source}), demo_subject.rows().x_raw
     starts = rows[[0, 40, 0]]
@@ -52,7 +51,7 @@ def test_lockstep_is_the_same_run_and_runs_do_not_mix(demo_subject: RunSetup, so
     assert np.abs(together["y_out"][0] - together["y_out"][1]).max() > 1e-2
 
 
-def test_one_nan_is_as_good_as_another_but_bits_count() -> None:
+def test_one_nan_is_as_good_as_another_but_bits_count():
     """Kernels differ in the NaN they make."""
     a = np.array([np.nan, 0.0, 1.0], F)
     assert same_values(a, np.array([-np.nan, 0.0, 1.0], F))
@@ -76,7 +75,7 @@ NODES = {  # nodes, constants, every number of x, the bad answer; (node, who is 
 
 
 @every_case("name", NODES)
-def test_the_node_that_made_it_is_named(tmp_path: Path, name: str) -> None:
+def test_the_node_that_made_it_is_named(tmp_path, name):
     """A wrong node, or the model blamed for its inputs, sends a person to retrain what is right."""
     nodes, constants, number, failed, expected = NODES[name]
     made = [

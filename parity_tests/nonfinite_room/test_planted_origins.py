@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
@@ -18,8 +16,6 @@ from onnx import helper, numpy_helper
 
 from ..every_case import every_case
 
-Command = Callable[..., Any]
-Json = dict[str, Any]
 CLIP, PREDICTION = "clips/Sneak_Turn.json", "teacher_predictions/Sneak_Turn_prediction.json"
 NORM, COMPANION, MODEL = "norm_template.json", "pretrain_template.json", "model.onnx"
 ROTATIONS, VELOCITIES, SIX = 6, 282, 276
@@ -35,23 +31,23 @@ class Project:
 
     folder: Path
 
-    def json(self, name: str, edit: Callable[[Json], None]) -> None:
+    def json(self, name, edit):
         path = self.folder / name
         root = json.loads(path.read_text(encoding="utf-8"))
         edit(root)
         path.write_text(json.dumps(root), encoding="utf-8")
 
-    def number(self, key: str, place: int, value: float, *files: str) -> None:
+    def number(self, key, place, value, *files):
         """One number of an array, in the bundle or in the files that hold it."""
         for name in files or (NORM,):
             self.json(name, lambda root: root[key].__setitem__(place, value))
 
-    def model(self, edit: Callable[[Any], None]) -> None:
+    def model(self, edit):
         model = onnx.load(self.folder / MODEL)
         edit(model)
         onnx.save(model, self.folder / MODEL)
 
-    def answers(self, place: tuple[int, int], numbers: list[float]) -> None:
+    def answers(self, place, numbers):
         """Recorded answers in place of the model: zeros, but for these numbers of a frame from a channel on."""
         rows = np.zeros((FRAMES, SIX), np.float32)
         frame, channel = place
@@ -59,14 +55,11 @@ class Project:
         np.savez(self.folder / "answers.npz", y_norm=rows)
 
 
-Plant = Callable[[Project], None]
-
-
 @dataclass(frozen=True)
 class Origin:
     """What is planted, how the run is asked for, and what must be named. guard: the change with which the run stays finite."""
 
-    plant: Plant
+    plant: object
     stage: str
     frame: int
     channel: int | None = None
@@ -77,8 +70,8 @@ class Origin:
     words: tuple[str, ...] = ()
 
 
-def _weight(name: str, row: int, value: float) -> Plant:
-    def edit(model: Any) -> None:
+def _weight(name, row, value):
+    def edit(model):
         tensor = next(each for each in model.graph.initializer if each.name == name)
         numbers = numpy_helper.to_array(tensor).copy()
         numbers[row, 0] = value
@@ -87,10 +80,10 @@ def _weight(name: str, row: int, value: float) -> Plant:
     return lambda project: project.model(edit)
 
 
-def _behind(*steps: tuple[str, list[str], str]) -> Plant:
+def _behind(*steps):
     """Nodes between the last layer and the answer: `answer` is what the layer gave, `motion_pred` what leaves."""
 
-    def edit(model: Any) -> None:
+    def edit(model):
         model.graph.node[-1].output[0] = "answer"
         model.graph.initializer.extend(
             numpy_helper.from_array(np.float32(end), name) for name, end in (("low", -1), ("high", 1))
@@ -102,40 +95,40 @@ def _behind(*steps: tuple[str, list[str], str]) -> Plant:
     return lambda project: project.model(edit)
 
 
-def _bones(frames: Callable[[Json], None]) -> Plant:
+def _bones(frames):
     return lambda project: project.json(CLIP, lambda root: [frames(each) for each in root["Frames"]] and None)
 
 
-def _both(*plants: Plant) -> Plant:
+def _both(*plants):
     return lambda project: [plant(project) for plant in plants] and None
 
 
-def _still(bone: int) -> Callable[[Json], None]:
-    def edit(frame: Json) -> None:
+def _still(bone):
+    def edit(frame):
         frame["BoneRotations"][bone] = [1, 0, 0, 0, 0, 1]
         frame["BoneAngularVelocities"][bone] = [0, 0, 0]
 
     return edit
 
 
-def _scale(key: str, place: int, value: float) -> Plant:
+def _scale(key, place, value):
     files = (COMPANION,) if key == "tanh_scales_pose_hist" else (NORM, COMPANION)
     return lambda project: project.number(key, place, value, *files)
 
 
-def _short(key: str) -> Plant:
+def _short(key):
     return lambda project: project.json(NORM, lambda root: root[key].pop() and None)
 
 
-def _unit_std(start: int) -> Plant:
+def _unit_std(start):
     """Deviations of 1 of a bone's six numbers: its answer is added to 1 0 0, 0 0 1 as it is."""
     return lambda project: project.json(NORM, lambda root: root["StdY"].__setitem__(slice(start, start + 6), [1] * 6))
 
 
-def _long_way(project: Project) -> None:
+def _long_way(project):
     """The root's position is answered too, ten thousand times as far each frame: it drifts, and overflows in the tenth frame."""
 
-    def edit(root: Json) -> None:
+    def edit(root):
         layout = root["meta"]["output_layout"]
         layout["BoneRotations6D"]["start"], layout["RootPosition"] = 3, {"start": 0, "size": 3}
         root["output_dim"] = 3 + SIX
@@ -143,7 +136,7 @@ def _long_way(project: Project) -> None:
         for key, value in (("MuX", 0), ("StdX", 1)):
             root[key][:3] = [value] * 3
 
-    def widen(model: Any) -> None:
+    def widen(model):
         model.graph.node[-1].output[0] = "answer"
         model.graph.initializer.append(numpy_helper.from_array(np.array([0, 1, 2]), "root"))
         model.graph.node.append(helper.make_node("Gather", ["state", "root"], ["position"], name="root_of", axis=1))
@@ -219,7 +212,7 @@ WEIGHTS = {
 }
 
 
-def copied(demo_bundle: Path, folder: Path) -> Project:
+def copied(demo_bundle, folder):
     """A copy of the demo character."""
     for name in (NORM, COMPANION, MODEL, CLIP):
         (folder / name).parent.mkdir(exist_ok=True)
@@ -227,7 +220,7 @@ def copied(demo_bundle: Path, folder: Path) -> Project:
     return Project(folder)
 
 
-def _asked(command: Command, project: Project, words: tuple[str, ...]) -> Any:
+def _asked(command, project, words):
     folder = project.folder
     own = [folder / word if word.endswith(".npz") else word for word in words]
     given = [folder / CLIP, "--contract", folder / NORM, "--companion", folder / COMPANION, "--frames", FRAMES, *own]
@@ -235,7 +228,7 @@ def _asked(command: Command, project: Project, words: tuple[str, ...]) -> Any:
 
 
 @every_case("name", ORIGINS)
-def test_a_planted_origin_is_named(tmp_path: Path, demo_bundle: Path, command: Command, name: str) -> None:
+def test_a_planted_origin_is_named(tmp_path, demo_bundle, command, name):
     """With a wrong stage, bone or frame an engineer reads the wrong file for a day."""
     case, project = ORIGINS[name], copied(demo_bundle, tmp_path)
     case.plant(project)
@@ -256,7 +249,7 @@ def test_a_planted_origin_is_named(tmp_path: Path, demo_bundle: Path, command: C
     assert not name.startswith("a weight") or weight.startswith(WEIGHTS[name])
 
 
-def test_what_a_clamp_hides_is_named(tmp_path: Path, demo_bundle: Path, command: Command) -> None:
+def test_what_a_clamp_hides_is_named(tmp_path, demo_bundle, command):
     """A division by 0 that a clip makes 1 again: nothing shows, until somebody takes the clip out."""
     hidden = [
         ("Sub", ["answer", "answer"], "zero"), ("Reciprocal", ["zero"], "made"), ("Clip", ["made", "low", "high"], "kept"),

@@ -1,7 +1,5 @@
 """The precursors of a failure, and how early they appear."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,7 @@ GAIN = 1.03
 """A root position that is so many times as far each frame: finite for thousands of frames, then not."""
 
 
-def _slow(folder: Path) -> RunSetup:
+def _slow(folder):
     """The network gives the position as it is (its statistics are 0 and 1), and StdY multiplies the first number."""
     bundle, clip = tiny.bundle(output={"RootPosition": 3, "BoneRotations6D": 18}), tiny.clip_document()
     bundle["MuX"][:3], bundle["StdX"][:3] = [0.0] * 3, [1.0] * 3
@@ -30,7 +28,7 @@ def _slow(folder: Path) -> RunSetup:
 FRAMES = int(np.ceil(129 * np.log(2) / np.log(GAIN))) + 5
 
 
-def test_a_slow_divergence_is_announced_thousands_of_frames_ahead(tmp_path: Path) -> None:
+def test_a_slow_divergence_is_announced_thousands_of_frames_ahead(tmp_path):
     """Lead time is what makes it possible to catch it; stopping the clock before the overflow must not make it a pass."""
     found = investigate(_slow(tmp_path), FRAMES, guard_frames=0)
     assert found.origin is not None
@@ -44,7 +42,7 @@ def test_a_slow_divergence_is_announced_thousands_of_frames_ahead(tmp_path: Path
     assert (found.verdict, found.exit_code, found.origin) == ("diverging", 1, None)
 
 
-def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path: Path) -> None:
+def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path):
     """The engine replaces an axis below 1e-4; a decade before that is time to look. A sound run announces nothing of it."""
     contract = tiny.contract(tmp_path, tiny.bundle(MuY=[0.0] * 18, StdY=[0.5] * 18))
     outputs = np.zeros((6, 18), np.float32)
@@ -63,7 +61,7 @@ def test_a_column_near_zero_is_announced_before_it_is_zero(tmp_path: Path) -> No
 
 
 @every_case(("size", "verdict"), [(0.0, "finite"), (3.0, "undetermined")])
-def test_recorded_answers_say_nothing_once_the_inputs_are_others(tmp_path: Path, size: float, verdict: str) -> None:
+def test_recorded_answers_say_nothing_once_the_inputs_are_others(tmp_path, size, verdict):
     """A recording answers the same whatever comes in: "FINITE", with a state 156,000 deviations off in its first frame."""
     contract, clip = tiny.contract(tmp_path), tiny.clip(tmp_path)
     found = investigate(RunSetup(contract, ReplayNetwork(_answers(size)), clip), 6, guard_frames=0)
@@ -73,7 +71,7 @@ def test_recorded_answers_say_nothing_once_the_inputs_are_others(tmp_path: Path,
     assert investigate(RunSetup(contract, model, clip), 6, guard_frames=0).verdict == "finite"
 
 
-def _answers(size: float) -> np.ndarray:
+def _answers(size):
     """Turns of one axis, the same in each frame."""
     rows = np.zeros((6, 18), np.float32)
     rows[:, 1] = size

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,19 +37,19 @@ stages = [
 """
 
 
-def down_of(w: Array, x: Array, y: Array, z: Array) -> Array:
+def down_of(w, x, y, z):
     """(0, 0, -1) in the frame of unit quaternions: the third row of their matrix, negated; (T, 3)."""
     return -np.stack((2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)), axis=-1)
 
 
-def drawn_turns(rng: np.random.Generator) -> Array:
+def drawn_turns(rng):
     """Unit quaternions of a body that sways, (T, 4), the scalar part first."""
     lean = 0.4 * np.sin(np.linspace(0.0, 5.0, FRAMES))[:, None] * rng.normal(size=3)
     rows = np.hstack((np.ones((FRAMES, 1)), lean))
     return np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
-def tiny_run(kind: Any = np.float32) -> Stages:
+def tiny_run(kind=np.float32):
     """Every vector of the tiny contract, computed in numbers of a kind."""
     rng = np.random.default_rng(3)
     turn = drawn_turns(rng)[:, [1, 2, 3, 0]]
@@ -93,7 +92,7 @@ class Variant:
     mistake: float = 0.0
     frames: int = FRAMES
 
-    def stages(self) -> Stages:
+    def stages(self):
         """What the engine computed, and how it holds it."""
         found = tiny_run(self.kind)
         for number, (name, place) in enumerate(QUATERNIONS.items() if self.signs else ()):
@@ -106,7 +105,7 @@ class Variant:
             found[WRONG][20, 1] += self.mistake
         return {name: rows[: self.frames] for name, rows in found.items()}
 
-    def written(self, path: Path) -> Path:
+    def written(self, path):
         """The file that the engine writes."""
         stages, (ending, _, text) = self.stages(), self.form.partition(" ")
         file = path.with_name(path.name + ending)
@@ -134,7 +133,7 @@ class Variant:
         return file
 
 
-def bfloat16(rows: Array) -> Array:
+def bfloat16(rows):
     """The nearest numbers of eight bits."""
     mantissa, exponent = np.frexp(np.float32(rows))
     return np.float32(np.ldexp(np.rint(mantissa * 256) / 256, exponent))
