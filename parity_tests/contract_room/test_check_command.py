@@ -107,6 +107,9 @@ def test_a_rule_is_shown_by_code_and_by_name(command):
     by_code = command("show", "rp104")
     assert (by_code.status, by_code.out) == (0, command("show", "std-not-positive").out)
     assert by_code.out.startswith("## RP104 std-not-positive\n")
+    for code in ("RP002", "RP104"):  # the engine loads a file whose deviation is 0
+        rows = json.loads(command("show", code, "--format", "json").out)["sections"][0]["rows"]
+        assert ("engine" in dict(rows)) == (code == "RP002")
     headings = ["### What it does", "### Why it is bad", "### Example", "### How to fix"]
     for rule in ALL_RULES:
         assert [line for line in rule_section(rule).splitlines() if line.startswith("###")] == headings, rule.code

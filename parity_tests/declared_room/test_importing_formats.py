@@ -11,6 +11,7 @@ from safetensors.numpy import save_file
 from rigpact.contract.contract_files import open_contract
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
+from rigpact.reports.importing.deployed import TABLES
 
 from ..every_case import every_case
 from .foreign_files import (
@@ -212,6 +213,18 @@ def test_a_python_slice_is_all_joints_and_never_runs(tmp_path, command):
     source.write_text(plain.replace("joint_ids: null", f"{tag}pathlib.Path.touch ['{trap}']"), encoding="utf-8")
     assert command("init", "--from", source, "-o", tmp_path / "other.toml").status == 2
     assert not trap.exists()
+
+
+def test_isaac_labs_order_of_joints_is_breadth_first():
+    """The nearest joints of every limb first; a joint that stands twice would take another's gains."""
+    for name, table in TABLES.items():
+        assert all(
+            len(set(order)) == len(order) and set(order) <= set(table.sdk) for order in (table.gym, table.lab)
+        ), name
+    g1 = TABLES["g1"]
+    starts = (0, 6, 12, 15, 22)  # of the legs, the waist and the arms, which hang on the waist's third joint
+    depth = [at - max(each for each in starts if each <= at) + 3 * (at >= 15) for at in range(29)]
+    assert [g1.sdk.index(joint) for joint in g1.lab] == sorted(range(29), key=lambda at: (depth[at], at))
 
 
 def test_names_of_the_model_replace_numbers(tmp_path, command):

@@ -231,3 +231,12 @@ def test_a_system_without_a_model_says_what_could_not_be_planted(declared, comma
     _, document = told(command, declared, text, "model", "engine", "recording")
     reasons = {entry["not_applicable"] for entry in document["defects"]}
     assert reasons == {"no model in [gate]", plants.NO_TRACE}
+
+
+@pytest.mark.parametrize(("has", "most", "beside"), [(4, 9, 3), (4, 2, 2), (1, 9, 0)])
+def test_one_processor_is_left_to_this_process(
+    has: int, most: int, beside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More processes than processors wait for each other."""
+    monkeypatch.setattr(processes, "processors", lambda: has)
+    assert processes.other_processes(most) == beside

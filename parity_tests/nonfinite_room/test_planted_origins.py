@@ -157,7 +157,8 @@ REPLAY = ("--replay", "answers.npz")
 NO_FLOOR, NO_SCALE, NO_AXIS = (("--perturb", word) for word in ("no-std-floor", "no-scale-floor", "no-axis-guard"))
 ORIGINS = {
     "StdX of 0, no floor": Origin(
-        lambda p: p.number("StdX", 6 + 6 * 4 + 2, 0.0), "state", 0, 32, 4, "BoneRotations6D", None, "std-floor", NO_FLOOR),
+        _both(lambda p: p.number("StdX", 32, 0.0), _scale("tanh_scales_angvel", 21, 0.0)), "state", 0, 32, 4, "BoneRotations6D",
+        None, "std-floor", NO_FLOOR),
     "MuX too short": Origin(_short("MuX"), "load", 0, slice="MuX"),
     "MuX beyond float32": Origin(
         lambda p: p.number("MuX", 100, BEYOND), "state", 0, 100, 15, "BoneRotations6D", None, "finite-statistics"),

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from rigpact.reports.checking.bare_model import facts_of
+from rigpact.reports.checking.bare_model import _runs, facts_of
 from rigpact.reports.importing.values import read_model_beside
 
 
@@ -62,3 +62,9 @@ def test_weights_that_an_old_file_lists_among_its_inputs_are_none_of_them(tmp_pa
     ]
     read = read_model_beside(path)
     assert (read.inputs, read.outputs, read.left_out) == ({"x": 2}, {"y": 2}, ("spare",))
+
+
+def test_eight_runs_of_places_are_listed_and_of_more_their_count():
+    """A line of a thousand places is read by nobody."""
+    assert _runs([0, 2, 3, 4, *range(6, 18, 2)]) == "0, 2 to 4, 6, 8, 10, 12, 14, 16"
+    assert _runs([*range(0, 18, 2)]) == "0, 2, 4, 6, 8, 10, 12, 14 and 1 more"

@@ -161,3 +161,12 @@ def test_a_crowd_is_its_members(character, conventions, y_norm, previous, publis
         for name, values in alone.items():
             same_bits(together[name][row], values, name)
             same_bits(tiled[name][-len(y_norm) + row], values, name)
+
+
+@every_case(
+    ("order", "moved"),
+    [((0, 2, 1), "(1←2, 2←1)"), ((5, 0, 1, 2, 3, 4), "4←3, 5←4)"), ((6, 0, 1, 2, 3, 4, 5), "4←3, 5←4, …)")],
+)  # fmt: skip
+def test_the_hint_of_an_order_names_the_parts_that_it_moves(order, moved):
+    """The parts that stay are those that nobody has to look at."""
+    assert moved in KNOBS["bone_order"].hint(order)

@@ -66,6 +66,12 @@ def convolved(graph: Graph) -> str:
     return flat(graph, graph.add("Conv", graph.tokens(6, 16), graph.weight(4, 6, 3), auto_pad="SAME_UPPER"), 64)
 
 
+def norms(graph: Graph) -> str:
+    """With an offset, and without one."""
+    first = graph.add("LayerNormalization", "x", graph.weight(WIDTH, around=1.0), graph.weight(WIDTH, around=2.0))
+    return graph.add("LayerNormalization", first, graph.weight(WIDTH, around=1.0))
+
+
 ANSWERED: dict[str, tuple[Built, int]] = {
     "numbers as nodes": (constants, 12),
     "GELU by its tanh": (lambda graph: graph.add("Gelu", "x", approximate="tanh"), WIDTH),
@@ -77,6 +83,7 @@ ANSWERED: dict[str, tuple[Built, int]] = {
     "a division of whole numbers": (halved, 2),
     "GRU, linear before reset": (recurrent_state("GRU", 3, linear_before_reset=1), 6),
     "a mean of squares": (spread_of_others, 1),
+    "norms of layers": (norms, WIDTH),
 }
 
 
@@ -105,6 +112,16 @@ def test_an_operation_answers_as_other_engines_do(case, tmp_path):
         assert (np.abs(answer.exact[0] - found) <= answer.bound[0]).all()
         # float32 holds 24 bits; none of these models sums more than a few hundred terms
         assert (answer.bound[0] <= 1e-4 * (1.0 + np.abs(found).max())).all()
+
+
+def test_the_norm_of_numbers_that_do_not_differ_is_the_offset_and_its_bound_is_finite(tmp_path: Path) -> None:
+    """A deviation of 0 is uncertain by what the squares of the mean round to: below 0 it would be no number."""
+    build: Built = lambda graph: graph.add("LayerNormalization", "x", graph.keep(np.ones(WIDTH, F)))  # noqa: E731
+    x = np.full((ROWS, WIDTH), 1000.1, F)
+    answer = BoundedModel(saved(build, WIDTH, tmp_path / "model.onnx")).derived([x], [np.zeros_like(x)])
+    assert answer is not None
+    assert np.isfinite(answer.bound[0]).all()
+    assert (np.abs(answer.exact[0]) <= answer.bound[0]).all()
 
 
 def training(graph: Graph) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 from rigpact.contract.documents import read_document
 from rigpact.reports.checking.check import CheckRequest, check_files
+from rigpact.reports.command_line import main
 from rigpact.reports.terminal import print_report
 
 from ..contract_room import small_character
@@ -38,6 +39,15 @@ def test_a_reader_that_goes_away_changes_no_verdict(words, demo_bundle):
         process.stdout.close()
         errors = process.stderr.read()
     assert (process.returncode, errors) == (0, b"")
+
+
+def test_a_program_without_a_console_has_its_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service and a program with windows have no stderr; `check` in one must not end as a crash."""
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(sys, "stderr", None)
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
 
 
 def _on_a_full_disk(folder: Path, *words: str, stdout: Path | int) -> subprocess.CompletedProcess[bytes]:

@@ -188,9 +188,7 @@ def precision_of(stages: Mapping[str, FloatArray]) -> Precision | None:
 
 def _parts(stages: Iterable[FloatArray]) -> Iterator[FloatArray]:
     """The first numbers of each stage, then all that follow."""
-    stages = list(stages)
-    first = [max(1, _AT_FIRST // max(1, rows.shape[1])) for rows in stages]
-    yield from (rows[:count] for rows, count in zip(stages, first, strict=True))
-    for rows, count in zip(stages, first, strict=True):
-        step = max(1, _AT_ONCE // max(1, rows.shape[1]))
-        yield from (rows[start : start + step] for start in range(count, len(rows), step))
+    flat = [rows.reshape(-1) for rows in stages]
+    yield from (numbers[:_AT_FIRST] for numbers in flat)
+    for numbers in flat:
+        yield from (numbers[start : start + _AT_ONCE] for start in range(_AT_FIRST, numbers.size, _AT_ONCE))

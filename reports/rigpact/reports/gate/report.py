@@ -208,8 +208,8 @@ def _stage(finding: Finding) -> str:
     return str(finding.values.get("stage", ""))
 
 
-def _leads(finding: Finding) -> tuple[int, int]:
-    return 0 if finding.rule.code in _NAMED else 1, SEVERITIES.index(finding.rule.severity)
+def _leads(finding: Finding) -> tuple[bool, int]:
+    return finding.rule.code not in _NAMED, SEVERITIES.index(finding.rule.severity)
 
 
 def _rank(cause: Mistake) -> tuple[float, ...]:

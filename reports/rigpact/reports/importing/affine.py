@@ -129,7 +129,7 @@ def clipped_line(known: FloatArray, held: FloatArray, slack: FloatArray, size: f
     lowest, highest = float(held.min()), float(held.max())
     inside = (held > lowest) & (held < highest)
     ends = [end for end in (lowest, highest) if np.count_nonzero(held == end) >= FEW]
-    if not ends or np.count_nonzero(inside) < FEW:
+    if not ends:
         return None
     line = line_between(known[inside], held[inside], slack[inside], size)
     if line is None:
