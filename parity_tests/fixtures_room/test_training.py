@@ -22,6 +22,7 @@ from rigpact.fixtures import demo_bundle, generate_clip
 from rigpact.fixtures.clip_format import write_document
 from rigpact.fixtures.course import HELD_OUT_STYLES, TRAINING_STYLES
 from rigpact.fixtures.mutants import bone_orders, input_orders
+from rigpact.reference_runtime import read_trace
 from rigpact.training.enemy_animation import BUNDLE_CLIPS, FPS, build_bundle, full_plan, generate_clips, small_plan
 from rigpact.training.enemy_network import INPUT_NAMES, MotionModel, export_model
 from rigpact.training.enemy_statistics import FittedStatistics, clip_arrays, fit_statistics, network_inputs, wrap_yaw
@@ -35,8 +36,11 @@ ROWS = {name: clip["Frames"] for name, clip in CLIPS.items()}
 
 def test_a_build_writes_whole_files_of_its_seed(tmp_path: Path) -> None:
     """A half-written JSON loads as a parse error on someone else's machine; a build is known by its seed."""
-    build_bundle(tmp_path, replace(small_plan(seed=3), frames=8, steps=2))
-    files = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    made = tmp_path / "made" / "here"
+    build_bundle(made, replace(small_plan(seed=3), frames=8, steps=2))
+    files = {path.relative_to(made).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    recording, clip = read_trace(made / "engine" / "Sneak_Turn.trace.bin"), json.loads(files["clips/Sneak_Turn.json"])
+    assert len(recording.frame) == len(clip["Frames"]) - 1  # the last frame has no next one
     assert "--seed 3" in files["README.md"].decode()
     assert {"norm_template.json", "pretrain_template.json", "model.onnx", "clips/Run_F.json"} <= set(files)
     texts = {name: data for name, data in files.items() if name.endswith((".json", ".md"))}

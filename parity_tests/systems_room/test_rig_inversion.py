@@ -181,4 +181,4 @@ def test_bad_data_are_refused_and_good_data_pass(name: str) -> None:
     mesh = by_hand(parameters)
     assert _problems(mesh=mesh, rig_parameters=parameters) == _problems(mesh=MESH) == []
     spoilt = make(parameters, mesh)
-    assert place in _problems(mesh=spoilt[1], rig_parameters=spoilt[0])
+    assert _problems(mesh=spoilt[1], rig_parameters=spoilt[0]) == [place]
