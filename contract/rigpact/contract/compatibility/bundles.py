@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.compatibility.bones import compare_skeletons, match_bones
-from rigpact.contract.compatibility.bundle_rows import (
+from rigpact.contract.compatibility.bundle_content import (
     ARRAYS,
     COMPANION,
     COMPARED_AS_PARTS,
@@ -24,6 +23,8 @@ from rigpact.contract.compatibility.bundle_rows import (
     STATE,
     VECTORS,
     BundleArray,
+    compare_skeletons,
+    match_bones,
 )
 from rigpact.contract.compatibility.differences import (
     DECLARED,
@@ -306,13 +307,11 @@ def _declarations(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Ch
 def _judged(
     path: tuple[Token, ...], written: Both, roots: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Change]:
-    row = next((row for row in DECLARATIONS if path[: len(row.path)] == row.path), None)
+    row = next((DECLARATIONS[path[:end]] for end in range(len(path), 0, -1) if path[:end] in DECLARATIONS), None)
     place = json_pointer(*path), ".".join(map(str, path)), written
     if row is None:
         # nobody can judge it, unless it is an object that could hold declarations and holds none
-        is_empty = (
-            {} in written and UNDECLARED in written and any(each.path[: len(path)] == path for each in DECLARATIONS)
-        )
+        is_empty = {} in written and UNDECLARED in written and any(each[: len(path)] == path for each in DECLARATIONS)
         return word_changes("unjudged-change", *place, meant=("", "") if is_empty else None)
     if Consumer.COSMETIC in KINDS[row.kind].classes:
         return word_changes(row.kind, *place)

@@ -1,22 +1,26 @@
-"""Bones of two bundles: renamed, reordered, relabelled, added, removed; and their skeletons: root, parents, offsets.
+"""The content of a schema bundle: its bones and skeleton, its vectors, its declarations with their meaning, its arrays as rows.
 
-Names alone do not distinguish a renamed bone from a replaced one, or a reordered table from one whose labels were moved.
-The statistics do: a bone keeps its mean pose and its deviation.
+Names alone do not distinguish a renamed bone from a replaced one, or a reordered table from one whose labels were moved. The
+statistics do: a bone keeps its mean pose and its deviation. A place without a row is one that nobody can judge: it may matter to
+everybody.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from rigpact.contract.compatibility.differences import Worst, number_changes
+from rigpact.contract.compatibility.differences import UNDECLARED, Worst, number_changes
 from rigpact.contract.compatibility.kinds import Change, change
-from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.rules.bundle_view import BundleView, json_to_array, json_to_names
+from rigpact.contract.json_pointer import Token, json_pointer
+from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.rules.bundle_view import BundleView, columns_word, json_to_array, json_to_names
 from rigpact.contract.rules.wording import listed
-from rigpact.contract.statistics import STD_FLOOR, FloatArray
+from rigpact.contract.statistics import STD_FLOOR, TANH_SCALE_FLOOR, FloatArray
+from rigpact.contract.units import spellings
 
 _NAMES = "/meta/bone_names"
 _SKELETON = "/meta/skeleton"
@@ -245,3 +249,87 @@ def _paired(match: BoneMatch, count: int) -> Iterator[tuple[int, int]]:
         yield from zip(range(count), range(count), strict=True)
     where = {key: place for place, key in enumerate(match.new_keys)}
     yield from ((i, where[key]) for i, key in enumerate(match.old_keys) if key in where)
+
+
+VECTORS = (("state_layout", "input_dim", "state"), ("output_layout", "output_dim", "output"))
+"""Keys of a layout and of its width, and what its vector is called."""
+STATE, OUTPUT, HISTORY = "state", "output", "history"
+
+
+@dataclass(frozen=True)
+class BundleArray:
+    """One array of a bundle: whose channels it has, which array holds its deviations, the floor that readers apply.
+
+    of: the state, the output, the history, or one slice of the state. family: the arrays that are in the bundle or in a companion
+    beside it.
+    """
+
+    key: str
+    of: str
+    kind: str
+    deviation: str = ""
+    floor: float = 0.0
+    family: str = ""
+
+
+_HISTORY, _ANGVEL = "history-statistics", "angvel-statistics"
+ARRAYS = (
+    BundleArray("MuX", STATE, "input-mean", "StdX"),
+    BundleArray("StdX", STATE, "input-std", floor=STD_FLOOR),
+    BundleArray("MuY", OUTPUT, "output-mean", "StdY"),
+    BundleArray("StdY", OUTPUT, "output-std"),
+    BundleArray("tanh_scales_rootvel", ROOT_VELOCITY, "squash-scale", floor=TANH_SCALE_FLOOR),
+    BundleArray("tanh_scales_angvel", ANGULAR_VELOCITIES, "squash-scale", floor=TANH_SCALE_FLOOR),
+    BundleArray("tanh_scales_pose_hist", HISTORY, "squash-scale", floor=STD_FLOOR, family=_HISTORY),
+    BundleArray("MuPoseHist", HISTORY, "input-mean", "StdPoseHist", family=_HISTORY),
+    BundleArray("StdPoseHist", HISTORY, "input-std", floor=STD_FLOOR, family=_HISTORY),
+    BundleArray("MuAngVel", ANGULAR_VELOCITIES, "training-statistics", "StdAngVel", family=_ANGVEL),
+    BundleArray("StdAngVel", ANGULAR_VELOCITIES, "training-statistics", floor=STD_FLOOR, family=_ANGVEL),
+)
+"""Every array of numbers in a bundle."""
+COMPANION = ("tanh_scales_angvel", "MuAngVel", "StdAngVel", "tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
+"""Those that a companion may hold."""
+COMPARED_AS_PARTS: frozenset[tuple[Token, ...]] = frozenset(
+    [(array.key,) for array in ARRAYS]
+    + [("input_dim",), ("output_dim",), ("meta", "state_layout"), ("meta", "output_layout"), ("meta", "bone_names")]
+    + [("meta", "skeleton", key) for key in ("bone_names", "root_bone", "parents", "ref_local_offsets_m")]
+)
+"""Places without a declaration: vectors, numbers, bones."""
+
+
+def _word(value: Any) -> Any:
+    """A value as its readers hold it: words without case, numbers in float32."""
+    if isinstance(value, list):
+        return [_word(each) for each in value]
+    if isinstance(value, float):
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class DeclaredChange:
+    """A place (a path, or the beginning of one), the kind of its change, the value that readers assume where it is absent."""
+
+    path: tuple[Token, ...]
+    kind: str
+    default: Any = UNDECLARED
+    meaning: Callable[[Any], Any] = _word
+
+
+_READS: Mapping[str, Callable[[Any], Any]] = {
+    "word": _word,
+    "unit": lambda value: "meters" if _word(value) in spellings("m") else _word(value),
+    "exact": lambda value: value,  # letter by letter
+    "columns": columns_word,
+    "size": lambda value: 7 if value is None else value,
+}
+_TABLE = tomllib.loads(files(__package__).joinpath("bundle_declarations.toml").read_text(encoding="utf-8"))
+_ROWS = _TABLE["declarations"] | {place: {"kind": "bookkeeping-changed"} for place in _TABLE["bookkeeping"]}
+DECLARATIONS: Mapping[tuple[Token, ...], DeclaredChange] = {
+    path: DeclaredChange(path, row["kind"], row.get("default", UNDECLARED), _READS[row.get("reads", "word")])
+    for path, row in ((tuple(place.split(".")), row) for place, row in _ROWS.items())
+}
+"""What each declaration means, by its path; bundle_declarations.toml has them."""
+LENGTH = ("pose_hist_len",)
+"""Undeclared, it follows from the history's own statistics, if they are in the same file."""
