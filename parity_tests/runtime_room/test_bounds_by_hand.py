@@ -11,8 +11,8 @@ from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound, stage_tolerances
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reference_runtime.vocabulary.character.pose import pose_tolerance_without_contract
-from rigpact.reference_runtime.vocabulary.character.state import _yaw_bound
+from rigpact.reference_runtime.systems.enemy_animation.pose import pose_tolerance_without_contract
+from rigpact.reference_runtime.systems.enemy_animation.state import _yaw_bound
 
 from ..every_case import every_case
 from . import tiny_character as tiny

@@ -13,8 +13,8 @@ from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
 from rigpact.reference_runtime import ReplayNetwork, open_run, run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
+from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
 from rigpact.reference_runtime.systems.enemy_animation.files import SYSTEM
-from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
 
 from ..every_case import every_case
 from . import tiny_character as tiny

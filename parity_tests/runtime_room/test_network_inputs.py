@@ -8,10 +8,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.character import with_pose_history_length
-from rigpact.reference_runtime.vocabulary.character.intent import ConditionInput, condition_rows, window_zscore
-from rigpact.reference_runtime.vocabulary.character.past_poses import HistoryNormaliser, PoseHistory, refuse_one_pose
-from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, RateSources
-from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
+from rigpact.reference_runtime.graph.run import stages_from
+from rigpact.reference_runtime.systems.enemy_animation.inputs import (
+    AngularVelocityInput,
+    RateSources,
+    condition_rows,
+    window_zscore,
+)
+from rigpact.reference_runtime.systems.enemy_animation.past_poses import HistoryNormaliser, PoseHistory, refuse_one_pose
+from rigpact.reference_runtime.systems.enemy_animation.state import StateNormaliser
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle
@@ -122,15 +127,14 @@ def test_zscore_leaves_outliers_out_and_floors_the_deviation(rows):
 
 def test_window_holds_the_last_sixty_samples_and_raw_passes_through(contract):
     """One sample more or less and engine and runtime part after exactly a second; a constant has no spread."""
-    scored, raw = ConditionInput(contract.with_conventions({"condition_norm": "zscore"})), ConditionInput(contract)
+    scored = contract.with_conventions({"condition_norm": "zscore"})
     rows = [[math.sin(0.37 * k + channel) * 8 // 1 / 8 for channel in range(7)] for k in range(70)]
-    for k in range(70):
-        got = scored.of_window(np.array(rows[max(0, k + 1 - scored.reach) : k + 1], np.float32))
-        np.testing.assert_allclose(
-            got, expected_zscore(rows[k], rows[max(0, k - 59) : k + 1]), rtol=4 * STORE, atol=1e-6, err_msg=str(k)
-        )
-        assert (got.dtype, raw.of_window(np.array([rows[k]], np.float32)).tolist()) == (np.float32, rows[k])
-    assert scored.of_window(np.full((3, 7), 1.25, np.float32)).tolist() == [0.0] * 7
+    given = {"cond_raw": np.array(rows, np.float32)}
+    got, raw = stages_from(scored, given)["cond"], stages_from(contract, given)["cond"]
+    expected = [expected_zscore(rows[k], rows[max(0, k - 59) : k + 1]) for k in range(70)]
+    np.testing.assert_allclose(got, expected, rtol=4 * STORE, atol=1e-6)
+    assert (got.dtype, raw.tolist()) == (np.float32, rows)
+    assert not stages_from(scored, {"cond_raw": np.full((3, 7), 1.25, np.float32)})["cond"].any()
 
 
 # --- angular velocity -------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from rigpact.reference_runtime.systems.enemy_animation.floor import (
     foot_sample,
     updated_contact,
 )
-from rigpact.reference_runtime.vocabulary.character.intent import contact_rows
-from rigpact.reference_runtime.vocabulary.character.state import YAW, StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.inputs import contact_rows
+from rigpact.reference_runtime.systems.enemy_animation.state import YAW, StateNormaliser
 
 from ..every_case import every_case
 from . import tiny_character as tiny

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.errors import UnusableInput
-from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle

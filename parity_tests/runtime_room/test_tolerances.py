@@ -14,9 +14,9 @@ from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import Statistics, frozen_float32
 from rigpact.reference_runtime import OnnxNetwork, ReplayNetwork, open_run, read_clip, read_replay, run_frames
 from rigpact.reference_runtime.graph.bounds import stage_tolerances
-from rigpact.reference_runtime.vocabulary.character.intent import condition_rows
-from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
-from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.inputs import condition_rows
+from rigpact.reference_runtime.systems.enemy_animation.state import StateNormaliser
 
 from ..every_case import every_case
 from . import scalar_oracle as oracle

@@ -213,7 +213,7 @@ def test_properties_fail_without_hypothesis(run_apart, run_pytest, demo_words, f
 def test_a_property_that_does_not_hold_shows_what_it_drew(run_apart, demo_words, folder):
     """The smallest input that shows it is printed, and it is the same in the next run."""
     (folder / "conftest.py").write_text(
-        "from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages\n"
+        "from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages\n"
         "sound = OutputStages.compose\n"
         "OutputStages.compose = lambda self, delta, previous: sound(self, delta, previous) * 1.01\n"
     )

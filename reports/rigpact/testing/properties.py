@@ -16,7 +16,7 @@ import numpy as np
 from rigpact.contract.character import character_of
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
-from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
 from rigpact.testing.files import Judgement, NotJudged, Refuted, UserFiles
 
 LARGEST_Z = 8.0

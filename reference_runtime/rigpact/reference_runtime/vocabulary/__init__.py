@@ -2,9 +2,8 @@
 
 fields, vectors: which number stands where. linear, ranges, statistics: one number at a time. convert, quaternions: rotations.
 rates, ticks: from one frame to the next. joint_positions: joints along their parents. formula: arithmetic that a page writes
-down. network: a model's answer. character/: what a motion network is given of a character, and from its answer to a pose; only a
-page names these, and a reader brings their numbers (`contract.numbers`). operations.toml: the words of all others, and what each
-reading is in code.
+down. network: a model's answer. operations.toml: the words of all, and what each reading is in code. What one system's page needs
+alone, with numbers that a reader brings (`contract.numbers`), stands with the system.
 
 To add an operation: a function that reads its parameters and inputs from a `Use` and returns a `Built`, `operation` of it, its
 table in operations.toml; then its line under `rigpact.operations` in pyproject.toml. A package of your own brings an `Operation`

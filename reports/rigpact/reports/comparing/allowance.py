@@ -66,7 +66,7 @@ class Allowance:
         inside = slice(part.start - around.start, part.stop - around.start)
         shared = [name for name in a if name in b and a[name].shape == b[name].shape]
         if self._contract is None:
-            from rigpact.reference_runtime.vocabulary.character.pose import pose_tolerance_without_contract
+            from rigpact.reference_runtime.systems.enemy_animation.pose import pose_tolerance_without_contract
 
             return {name: pose_tolerance_without_contract(a[name][inside]) for name in shared}
         frames, network = self._frames[around], self._network

@@ -38,9 +38,9 @@ from rigpact.reference_runtime.operations.scalars import QUIETLY
 from rigpact.reference_runtime.recordings.clip import Clip, TeacherFile, document_to_clip, recorded_poses
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import read_recording
+from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.pose import previous_pose
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows, driven_frames
-from rigpact.reference_runtime.vocabulary.character.answer import previous_pose
-from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
 from rigpact.reports.terminal import Sentence
 
 PROBE_ROWS = 16

@@ -1,1 +1,1 @@
-"""The enemy animation: the engine's loop, frame by frame, and the tolerances between two correct loops."""
+"""The enemy animation: the operations of its page, the engine's loop, its files, and what its runs are judged by."""

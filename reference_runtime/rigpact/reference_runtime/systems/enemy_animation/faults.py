@@ -33,15 +33,15 @@ from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
 from rigpact.reference_runtime.operations.scalars import zscored_by
 from rigpact.reference_runtime.operations.six_numbers import UNGUARDED, Rot6d
-from rigpact.reference_runtime.vocabulary.character.output_stages import OutputStages
-from rigpact.reference_runtime.vocabulary.character.past_poses import (
+from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
+from rigpact.reference_runtime.systems.enemy_animation.inputs import AngularVelocityInput
+from rigpact.reference_runtime.systems.enemy_animation.past_poses import (
     Frame,
     HistoryNormaliser,
     PoseHistory,
     free_history,
 )
-from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput
-from rigpact.reference_runtime.vocabulary.character.state import (
+from rigpact.reference_runtime.systems.enemy_animation.state import (
     SQUASH,
     Features,
     Squash,

@@ -22,8 +22,8 @@ from rigpact.reference_runtime.graph.run import Changes, LiveFrames
 from rigpact.reference_runtime.operations.scalars import stored, zscored_by
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
+from rigpact.reference_runtime.systems.enemy_animation.inputs import CONTACT_SCORE
 from rigpact.reference_runtime.systems.enemy_animation.runs import ClipRows
-from rigpact.reference_runtime.vocabulary.character.intent import CONTACT_SCORE
 
 FEET = ("ball_l", "ball_r")
 _CM = 100.0

@@ -25,14 +25,14 @@ from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, le
 from rigpact.reference_runtime.operations.scalars import zscored
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
-from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows
-from rigpact.reference_runtime.vocabulary.character.output_stages import (
+from rigpact.reference_runtime.systems.enemy_animation.answer import (
     IS_RESIDUAL,
     OutputStages,
     shared_slices,
 )
-from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput, RateSources
-from rigpact.reference_runtime.vocabulary.character.state import floored_scales
+from rigpact.reference_runtime.systems.enemy_animation.inputs import AngularVelocityInput, RateSources
+from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows
+from rigpact.reference_runtime.systems.enemy_animation.state import floored_scales
 
 PLACES: Mapping[str, Sequence[str]] = {
     "MuX": ("state_statistics", "mean"),

@@ -34,10 +34,9 @@ from rigpact.reference_runtime.recordings.clip import (
     TeacherFile,
     recorded_poses,
 )
-from rigpact.reference_runtime.vocabulary.character.intent import condition_rows, contact_rows
-from rigpact.reference_runtime.vocabulary.character.past_poses import PoseHistory, refuse_one_pose
-from rigpact.reference_runtime.vocabulary.character.rates import AngularVelocityInput
-from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.inputs import AngularVelocityInput, condition_rows, contact_rows
+from rigpact.reference_runtime.systems.enemy_animation.past_poses import PoseHistory, refuse_one_pose
+from rigpact.reference_runtime.systems.enemy_animation.state import StateNormaliser
 
 
 @dataclass(frozen=True, eq=False)

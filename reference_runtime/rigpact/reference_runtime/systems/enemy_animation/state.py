@@ -19,7 +19,7 @@ from rigpact.contract.systems.plan import Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
 from rigpact.reference_runtime.operations.geometry import wrap_to_pi
 from rigpact.reference_runtime.operations.scalars import FUNCTIONS, compute_dtype, gamma, stored, unscored, zscored
-from rigpact.reference_runtime.vocabulary.character.shared import (
+from rigpact.reference_runtime.systems.enemy_animation.shared import (
     AFFINE,
     COPY,
     MATH,
@@ -182,7 +182,7 @@ def _planned(frames: Frames) -> Step:
     return Step("state_features", (Read("x_raw"), Read("x_raw", -1), Read("state", -1)), words, row)
 
 
-def _bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+def _state_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
     """Bound of a feature's z-score; a heading near the seam of its encoding may be on either side."""
     numbers = frames.numbers
     # entries of unit axes have an absolute, not a relative, rounding error
@@ -219,7 +219,7 @@ def _yaw_bound(frames: Frames, rows: FloatArray, rounding: FloatArray) -> FloatA
 
 STATE = of_character(
     "state_features", "a character's state as features, z-scored", (ROOTVEL_SQUASH, ANGVEL_SQUASH, YAW_ENCODING, MATH),
-    state_z_fields, _state, _bound, measure=Z_SCORE, is_propagated=True, planned=_planned,
+    state_z_fields, _state, _state_bound, measure=Z_SCORE, is_propagated=True, planned=_planned,
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELO
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldKind
-from rigpact.contract.systems.plan import TARGET, Chosen, Read, Step, chosen
+from rigpact.contract.systems.plan import TARGET, Chosen, Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
 from rigpact.reference_runtime.operations.geometry import angular_velocity, quaternion_angle_rad
 from rigpact.reference_runtime.operations.scalars import compute_dtype, gamma, stored
@@ -27,27 +27,34 @@ from rigpact.reference_runtime.operations.six_numbers import (
     gram_schmidt_bound,
     rotation_errors,
 )
-from rigpact.reference_runtime.vocabulary.character.answer import (
-    angles_deg,
-    network_unseen,
-    published_before,
-    rotations_of,
-    spare_axes,
-)
-from rigpact.reference_runtime.vocabulary.character.output_stages import (
+from rigpact.reference_runtime.systems.enemy_animation.answer import (
     BONE_ORDER,
+    COMPOSE_ORDER,
+    DELTA_DIRECTION,
     MIRROR_AXIS,
+    OUTPUT_MODE,
+    POSE_FIELDS,
+    PREVIOUS_POSE_LAG,
     QUATERNION_ORDER,
     REPROJECT,
     REPROJECTS,
+    WHOLE_POSE,
     OutputStages,
+    angles_deg,
+    delta_axes,
+    network_unseen,
+    published_before,
+    rotations_of,
     shared_slices,
+    spare_axes,
 )
-from rigpact.reference_runtime.vocabulary.character.shared import (
+from rigpact.reference_runtime.systems.enemy_animation.past_poses import poses_at
+from rigpact.reference_runtime.systems.enemy_animation.shared import (
     AFFINE,
     AXES,
     CODEC,
     COMPOSITION,
+    COPY,
     DERIVED_AXIS,
     MATH,
     QUATERNION,
@@ -58,7 +65,57 @@ from rigpact.reference_runtime.vocabulary.character.shared import (
     spread,
     state_fields,
 )
-from rigpact.reference_runtime.vocabulary.character.state import raw_state_bound
+from rigpact.reference_runtime.systems.enemy_animation.state import raw_state_bound
+
+# Composed: R_next = ΔR · R_prev of each bone; or the answer itself, where it is the pose
+
+
+def previous_pose(frames: Frames) -> FloatArray:
+    """The pose that ΔR is applied to, (N, 6·B)."""
+    lag = int(frames.contract.conventions.previous_pose_lag)
+    if lag > 0 and frames.mode == "free":
+        targets = frames.of_clip("x_raw", lambda rows, frame: rows[frame % (len(rows) - 1) + 1])
+        return targets[:, frames.numbers.state[ROTATIONS].range]
+    return poses_at(frames, np.maximum(frames.frame + lag, 0))
+
+
+def _next6d(frames: Frames) -> FloatArray:
+    """R_next = ΔR · R_prev, encoded."""
+    if frames.contract.conventions.output_mode == "absolute":
+        return frames["y_raw"][..., rotations_of(frames.contract)]
+    return np.asarray(frames.built(OutputStages).compose(frames["delta6d"], previous_pose(frames)))
+
+
+def _next6d_planned(frames: Frames) -> Step:
+    numbers, conventions = frames.numbers, frames.contract.conventions
+    if conventions.output_mode == "absolute":
+        width = numbers.output.width
+        return moved([Read("y_raw")], [width], range(width)[rotations_of(frames.contract)])
+    lag = int(conventions.previous_pose_lag)
+    words = (
+        *chosen(frames, MATH, *AXES), REPROJECTS[conventions.reproject][0], *chosen(frames, COMPOSE_ORDER, DELTA_DIRECTION),
+        numbers.state[ROTATIONS].start,
+    )  # fmt: skip
+    return Step("composed_pose", (Read("delta6d"), Read("x_raw", lag, TARGET if lag > 0 else "first")), words)
+
+
+def _next6d_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """The angle error of ΔR·R_prev is that of ΔR, because R_prev is given. An absolute pose is a copy."""
+    contract, place = frames.contract, rotations_of(frames.contract)
+    if contract.conventions.output_mode == "absolute":
+        return bounds["y_raw"][..., place] if "y_raw" in bounds else gamma(COPY) * np.abs(rows)
+    codec = Rot6d(contract.conventions)
+    if "delta6d" in bounds:
+        return spread(rotation_errors(codec, bounds["delta6d"]) + gamma(COMPOSITION), 6)
+    unseen = network_unseen(contract, rows.astype(np.float64), place)
+    return gram_schmidt_bound(codec, rows, unseen + gamma(COMPOSITION), delta_axes(frames, codec))
+
+
+COMPOSED_POSE = of_character(
+    "composed_pose", "each bone's turn applied to its last rotation; reads turns and the raw state",
+    (OUTPUT_MODE, *AXES, COMPOSE_ORDER, DELTA_DIRECTION, REPROJECT, PREVIOUS_POSE_LAG, MATH), POSE_FIELDS, _next6d,
+    _next6d_bound, 2, reach=(1, 1), measure=WHOLE_POSE, is_propagated=True, may_use=("y_raw",), planned=_next6d_planned,
+)  # fmt: skip
 
 # Published: rotations of the composed pose; everything else of the denormalised answer
 

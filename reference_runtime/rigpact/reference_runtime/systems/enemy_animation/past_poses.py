@@ -31,7 +31,7 @@ from rigpact.reference_runtime.operations.scalars import (
     zscored_by,
 )
 from rigpact.reference_runtime.operations.six_numbers import GRAM_SCHMIDT, Rot6d
-from rigpact.reference_runtime.vocabulary.character.shared import (
+from rigpact.reference_runtime.systems.enemy_animation.shared import (
     AFFINE,
     CODEC,
     MATH,
@@ -43,7 +43,7 @@ from rigpact.reference_runtime.vocabulary.character.shared import (
     squashed_numbers,
     zscore_bound,
 )
-from rigpact.reference_runtime.vocabulary.character.state import StateNormaliser
+from rigpact.reference_runtime.systems.enemy_animation.state import StateNormaliser
 
 Frame = NDArray[np.int64]
 DELAY: Mapping[str, int] = {"includes_current": 0, "excludes_current": 1}
