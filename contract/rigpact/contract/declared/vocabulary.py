@@ -7,7 +7,8 @@ release that adds a name changes no contract; rigpact's own pages keep rigpact's
 Mistakes of an own module are those of an input, not defects of rigpact.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import Distribution, EntryPoint, entry_points
@@ -68,39 +69,68 @@ def _name_of(package: Distribution) -> str:
     return package.name
 
 
+class _Each(Mapping[str, Any]):
+    """What a function gives of each name, when it is first asked for."""
+
+    def __init__(self, names: Iterable[str], of: Callable[[str], Any]) -> None:
+        self._names, self._of = dict.fromkeys(names), cache(of)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._of(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @cache
 def _installed(*, by_rigpact: bool) -> Mapping[str, Brought]:
-    """The operations of rigpact, or of other packages; UnusableInput where two bring one name, or one brings something else."""
-    found: dict[str, Brought] = {}
+    """The operations of rigpact, or of other packages, loaded one by one: a robot's policy needs nothing of a character.
+
+    UnusableInput where two bring one name, or one brings something else.
+    """
+    entries: dict[str, list[EntryPoint]] = {}
     for entry in _entries():
-        package = package_of(entry)
-        if (package == RIGPACT) is not by_rigpact:
-            continue
-        operation = entry.load()
+        if (package_of(entry) == RIGPACT) is by_rigpact:
+            entries.setdefault(entry.name, []).append(entry)
+    return _Each(entries, lambda name: _loaded(entries[name]))
+
+
+def _loaded(entries: Sequence[EntryPoint]) -> Brought:
+    found = [Brought(entry.load(), package_of(entry)) for entry in entries]
+    for entry, each in zip(entries, found, strict=True):
+        place, operation = f"the operation {entry.name}", each.operation
         if not isinstance(operation, Operation):
-            raise UnusableInput(
-                f"the operation {entry.name}", f"{type(operation).__name__} at {entry.value}", "an Operation"
-            )
-        if found.setdefault(entry.name, Brought(operation, package)).operation is not operation:
-            raise UnusableInput(
-                f"the operation {entry.name}", "two packages that bring it", "one", "uninstall one of them"
-            )
-    return found
+            raise UnusableInput(place, f"{type(operation).__name__} at {entry.value}", "an Operation")
+        if operation is not found[0].operation:
+            raise UnusableInput(place, "two packages that bring it", "one", "uninstall one of them")
+    return found[0]
+
+
+def _operations(brought: Mapping[str, Brought]) -> Mapping[str, Operation]:
+    return _Each(brought, lambda name: brought[name].operation)
 
 
 def known_operations() -> Mapping[str, Operation]:
     """Every operation that a contract can name, by name."""
-    return {name: each.operation for name, each in _brought().items()}
+    return _operations(_brought())
 
 
 def operations_of_rigpact() -> Mapping[str, Operation]:
     """Rigpact's own operations, by name, whatever stands in for them."""
-    return {name: each.operation for name, each in _installed(by_rigpact=True).items()}
+    return _operations(_installed(by_rigpact=True))
 
 
 def operations_of_packages() -> Mapping[str, Operation]:
     """Every installed operation, by name: what the page of a package names."""
-    return {name: each.operation for name, each in {**_installed(by_rigpact=True), **_of_others()}.items()}
+    return _operations(ChainMap(dict(_of_others()), _installed(by_rigpact=True)))  # type: ignore[arg-type]
 
 
 def stands_in(name: str) -> bool:
@@ -114,7 +144,7 @@ def _of_others() -> Mapping[str, Brought]:
 
 
 def _brought() -> Mapping[str, Brought]:
-    return {**_installed(by_rigpact=True), **_of_others(), **_OF_MODULES}
+    return ChainMap(dict(_OF_MODULES), dict(_of_others()), _installed(by_rigpact=True))  # type: ignore[arg-type]
 
 
 def bring_operations(operations: Iterable[Operation], file: str, code: bytes) -> None:
