@@ -12,7 +12,7 @@ from rigpact.contract.compatibility import KINDS, Compatibility, Consumer, compa
 from rigpact.contract.documents import read_document
 from rigpact.contract.errors import UnusableInput
 
-from ..declared_room.declared_pairs import DECLARED_PAIRS
+from ..declared_room.declared_rule_cases import DECLARED_PAIRS
 from ..every_case import every_case
 from .bundle_edits import BEFORE, PAIRS, base
 from .contract_edits import CONTRACT_BEFORE, CONTRACT_PAIRS, contract

@@ -13,8 +13,18 @@ from rigpact.contract.errors import ContractRefused, UnusableInput
 
 from ..contract_room.test_breaking import LETTERS, leaves, other, own
 from ..every_case import every_case
-from .declared_pairs import DECLARED_PAIRS, SECOND, edited
-from .declared_rule_cases import FOUR, MEAN, METADATA, SPREAD, Network, inside, whole
+from .declared_rule_cases import (
+    DECLARED_PAIRS,
+    FOUR,
+    MEAN,
+    METADATA,
+    SECOND,
+    SPREAD,
+    Network,
+    edited,
+    inside,
+    whole,
+)
 
 EVERY_PAIR = every_case("pair", DECLARED_PAIRS, ids=lambda pair: pair.name)
 

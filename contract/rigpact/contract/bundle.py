@@ -19,6 +19,7 @@ from rigpact.contract.errors import ContractRefused
 from rigpact.contract.layout import (
     ANGULAR_VELOCITIES,
     INPUTS,
+    PER_BONE,
     ROOT_VELOCITY,
     ROOT_YAW,
     ROTATIONS,
@@ -169,7 +170,6 @@ def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
 _CONSTANT = STD_FLOOR * (1 + 1e-3)
 """A deviation at the floor: the channel never moved."""
 _SQUASHED = {ROOT_VELOCITY: "tanh(v / scale)", ROOT_YAW: "wrapped to ±π, / π", ANGULAR_VELOCITIES: "tanh(v / scale)"}
-_PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
 
 
 def bundle_facts(contract: Contract, root: Mapping[str, Any]) -> Sequence[Row]:
@@ -254,7 +254,7 @@ def _glance(statistics: Statistics, entry: Slice, contract: Contract) -> Row:
 
 
 def _channel(place: int, entry: Slice, contract: Contract) -> str:
-    per_bone = _PER_BONE.get(entry.name)
+    per_bone = PER_BONE.get(entry.name)
     if per_bone is None:
         return f"channel {entry.start + place}"
     bone = place // per_bone % max(character_of(contract).bone_count, 1)

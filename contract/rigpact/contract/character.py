@@ -19,6 +19,7 @@ from rigpact.contract.layout import (
     CONDITION_WIDTH,
     CONTACTS,
     CONTACTS_WIDTH,
+    PER_BONE,
     ROTATIONS,
     Layout,
     Slice,
@@ -107,8 +108,6 @@ def bone_permutation(contract: Contract) -> tuple[int, ...] | None:
     return tuple(int(index) for index in order)
 
 
-PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
-"""How many numbers of a bone a slice holds."""
 Columns = NDArray[np.intp]
 
 

@@ -15,6 +15,8 @@ ROOT_VELOCITY = "RootVelocity"
 ROOT_POSITION = "RootPosition"
 ROOT_YAW = "RootYaw"
 CONTACTS = "Contacts"
+PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
+"""How many numbers of a bone a slice holds."""
 INPUTS = ("state", "cond", "contacts", "angvel", "pose_hist")
 """The five network inputs, in the order in which the engine binds them."""
 CONDITION_WIDTH = 7

@@ -5,7 +5,7 @@ Every mistake is found in one pass: a stage that cannot be built is left out, an
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -375,13 +375,13 @@ def _stage(use: Use, built: Built, declared: FieldLayout | None) -> Stage:
         layout = declared
     needs = use.network.inputs if built.is_answer and use.network else tuple(each.name for each in use.inputs)
     return Stage(
-        use.stage, layout, needs, built.compute, built.bound, tuple(knob for knob in use.knobs if not knob.is_benign),
-        built.measure, built.may_use, built.carried, earlier=built.earlier, driven_ahead=built.driven_ahead,
-        is_answer=built.is_answer, is_propagated=built.is_propagated, other_way=built.other_way,
-        source=built.source, reach=built.reach, planned=built.planned,
+        use.stage,
+        layout,
+        needs,
+        knobs=tuple(knob for knob in use.knobs if not knob.is_benign),
         unit=use.table.get("unit", "") if declared is None else shown(field.unit for field in declared),
-        undone=built.undone, judged=built.judged, details=built.details, from_clip=built.from_clip, in_place=built.in_place,
-    )  # fmt: skip
+        **{each.name: getattr(built, each.name) for each in fields(built) if each.name != "fields"},
+    )
 
 
 def _answered_by(use: Use) -> str:
