@@ -39,8 +39,6 @@ const char* rigpact_record(const Recording* run) {
     return recorder.close() ? nullptr : "the trace could not be written";
 }
 
-const char* rigpact_stage_name(int stage) { return rigpact::kStageNames[stage]; }
-
 void rigpact_foot_contacts(const rigpact::FootSample* samples, int frames, double frame_time_s, unsigned char* touching) {
     rigpact::FootContact contact;
     for (int i = 0; i < frames; ++i) {

@@ -112,12 +112,6 @@ def test_a_changed_bundle_is_refused_before_the_first_frame(self_test, agreed, t
     assert failed == {"bundle_bytes"} | MUTANTS[name][1], what
 
 
-@every_case("knob", ["compose_order", "delta_direction", "rot6d_packing", "pose_history_order"])
-def test_an_engine_with_another_convention_is_refused(self_test, agreed, knob):
-    """The bundle is right, and the code was reviewed under other conventions."""
-    assert self_test(agreed.with_conventions({knob: KNOBS[knob].values[1]}))[0] == {"conventions"}
-
-
 def test_the_same_bundle_gives_the_same_bytes(agreed, tmp_path):
     """A header that differs from run to run makes every engine file compile again."""
     first = (agreed.path.parent / "contract.hpp").read_text(encoding="utf-8")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
@@ -85,19 +84,6 @@ def test_a_lost_axis_is_replaced_as_the_convention_says(monkeypatch, degenerate)
     np.testing.assert_array_equal(*both(monkeypatch, lambda: codec.compose(delta, previous)))
 
 
-@DTYPES
-def test_a_composition_is_scipys(dtype):
-    """Against another library: ΔR turns the bone in its parent's frame, whatever computes it."""
-    rng, codec = np.random.default_rng(4), codec_of({"rot6d_columns": "xz"})
-    turns, poses = (Rotation.random(BONES, random_state=rng) for _ in range(2))
-    six = [each.as_matrix()[:, :, [0, 2]].transpose(0, 2, 1).reshape(1, -1).astype(dtype) for each in (turns, poses)]
-    found = codec.compose(*six).reshape(-1, 2, 3).transpose(0, 2, 1)
-    unit = np.finfo(dtype).eps
-    np.testing.assert_allclose(found, (turns * poses).as_matrix()[:, :, [0, 2]], rtol=0, atol=16 * unit)
-    np.testing.assert_allclose(codec.decode(six[0])[0], turns.as_matrix(), rtol=0, atol=16 * unit)
-    assert native._agreed  # it was C++
-
-
 @every_case("cut", [lambda rows: rows[:, : 6 * 100], lambda rows: rows[:, ::-1]])
 def test_what_it_does_not_take_is_numpys(cut):
     """A short array costs more to hand over than to compute; a view of another order has no bones in a row."""
@@ -106,14 +92,20 @@ def test_what_it_does_not_take_is_numpys(cut):
     assert not native._agreed
 
 
-def test_a_library_with_a_wrong_sign_is_not_used(monkeypatch):
-    """The numbers are numpy's then, and right."""
-    monkeypatch.setattr(native, "library", spoilt_library)
+def none():
+    raise UnusableInput("--engine native", "no compiled loop", "one beside the package")
+
+
+@every_case("library", [spoilt_library, none])
+def test_a_library_with_a_wrong_sign_or_none_is_not_used(monkeypatch, library):
+    """The numbers are numpy's then, and right; on a machine without a compiler the install has no library."""
+    monkeypatch.setattr(native, "library", library)
     codec, delta, previous = codec_of({}), drawn_bones(np.float64), drawn_bones(np.float64, seed=1)
-    found = codec.compose(delta, previous)
-    assert list(native._agreed.values()) == [False]
+    found = codec.compose(delta, previous), codec.decode(delta)
+    assert list(native._agreed.values()) == [False, False]
     monkeypatch.setattr(native, "computed", lambda *_: False)
-    np.testing.assert_array_equal(found, codec.compose(delta, previous))
+    for one, other in zip(found, (codec.compose(delta, previous), codec.decode(delta)), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("kind", LANES)
@@ -125,16 +117,3 @@ def test_lanes_of_every_kind_agree(monkeypatch, kind):
         codec, delta, previous = codec_of({}), drawn_bones(dtype), drawn_bones(dtype, seed=1)
         for work in (lambda: codec.compose(delta, previous), lambda: codec.decode(delta)):  # noqa: B023 - used at once
             np.testing.assert_array_equal(*both(monkeypatch, work))
-
-
-def test_without_a_library_nobody_complains(monkeypatch):
-    """On a machine without a compiler the install has no library; everything works."""
-
-    def none():
-        raise UnusableInput("--engine native", "no compiled loop", "one beside the package")
-
-    monkeypatch.setattr(native, "library", none)
-    codec, rows = codec_of({}), drawn_bones(np.float64)
-    found = codec.decode(rows)
-    monkeypatch.setattr(native, "computed", lambda *_: False)
-    np.testing.assert_array_equal(found, codec.decode(rows))

@@ -68,31 +68,6 @@ def test_a_queue_changes_nothing_but_who_writes(cpp, character, tmp_path, queue_
         np.testing.assert_array_equal(read.stages[name], rows)
 
 
-def test_a_trace_cut_at_any_byte_is_read_as_what_was_whole(cpp, character, tmp_path):
-    """A crash, a full disk, a copy that stopped: wherever the file ends, no number may be taken for another."""
-    contract, clip = character
-    outputs = np.random.default_rng(4).normal(0, 1, (4, contract.numbers.output.width)).astype(np.float32)
-    whole = tmp_path / "whole.trace.jsonl"
-    rows = cpp.run(contract, clip, "free", 4, replay=outputs, trace=whole).stages
-    content = whole.read_bytes()
-    ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
-    places = {at + shift for at in ends for shift in range(-30, 31)} | set(range(0, len(content), 97))
-    cut = tmp_path / "cut.trace.jsonl"
-    assert len(ends) == 5
-    for place in sorted(place for place in places if 0 < place <= len(content)):
-        cut.write_bytes(content[:place])
-        frames = sum(place >= end for end in ends[1:])  # a line without its end of line is whole already
-        if frames == 0:
-            with pytest.raises(UnusableInput):
-                read_trace(cut)
-        else:
-            trace = read_trace(cut)
-            assert trace.frame.tolist() == list(range(frames)), place
-            assert (trace.truncation is None) == (place in ends or place - 1 in ends)
-            for name, values in trace.stages.items():
-                np.testing.assert_array_equal(values, rows[name][:frames])
-
-
 @pytest.mark.nightly
 def test_frames_from_many_threads_arrive_whole_and_in_order(any_compiler, tmp_path):
     """Worker threads animate; a torn frame blames a convention for a race. The thread sanitizer watches."""

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.statistics import Statistics, frozen_float32
-from rigpact.contract.systems.stage import NotKnown, Stage
-from rigpact.reference_runtime.graph.bounds import KnownFrames, replay_bound, stage_bound, stage_tolerances
-from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
-from rigpact.reference_runtime.recordings.precision import Precision
+from rigpact.reference_runtime.graph.bounds import KnownFrames, stage_tolerances
 from rigpact.reference_runtime.systems.enemy_animation.pose import pose_tolerance_without_contract
 from rigpact.reference_runtime.systems.enemy_animation.state import _yaw_bound
 
@@ -402,56 +399,3 @@ def test_a_bone_that_turns_half_round_may_turn_either_way(plain):
 def test_bound_of_a_pose_without_a_contract_assumes_a_long_sum():
     """Two recordings without a bundle: 2048 inputs, a product and Gram–Schmidt."""
     close(pose_tolerance_without_contract(np.zeros((2, 18), np.float32)), np.full((2, 18), g(2048) + g(32) + g(24)))
-
-
-# --- bounds that are measured, and numbers written with few digits ----------------------------------------------------
-
-
-def test_bound_of_a_stage_without_one_is_two_roundings_and_what_moves_it(plain):
-    """Five times an input: its bound counts five times, once, and inputs that are exact count nothing."""
-    stage = Stage("five", plain.system.graph["cond"].layout, needs=("x",), compute=lambda frames: 5.0 * frames["x"])
-    rows = np.array([[1.0, -2.0, 4.0]])
-    frames = KnownFrames(plain, {"x": rows / 5.0})
-    close(stage_bound(stage, frames, rows, {}), g(2) * np.abs(rows))
-    close(stage_bound(stage, frames, rows, {"x": np.zeros((1, 3))}), g(2) * np.abs(rows))
-    moved = np.array([[0.25, 0.0, np.nan]])
-    np.testing.assert_allclose(stage_bound(stage, frames, rows, {"x": moved}), [[5.0 * 0.25, 0, 0]], atol=1e-5)
-    assert stage_bound(replace(stage, is_propagated=True), frames, rows, {"x": moved})[0, 0] < 1e-5
-
-
-@pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0)])
-def test_a_measured_bound_finds_inputs_that_add_up_and_that_cancel(plain, signs):
-    """Both inputs up, or one up and one down: whichever moves the result most counts."""
-    layout, compute = plain.system.graph["cond"].layout, lambda frames: signs[0] * frames["x"] + signs[1] * frames["y"]
-    stage = Stage("two", layout, needs=("x", "y"), compute=compute)
-    frames = KnownFrames(plain, {"x": np.zeros((4, 3)), "y": np.zeros((4, 3))})
-    found = stage_bound(stage, frames, np.zeros((4, 3)), {"x": np.full((4, 3), 0.5), "y": np.full((4, 3), 0.25)})
-    if signs[1] > 0:
-        close(found, np.full((4, 3), 0.75))
-    else:
-        assert found.max() == pytest.approx(0.75)
-        assert found.min() >= 0.25
-
-
-def test_numbers_of_few_digits_are_allowed_four_times_what_their_last_digit_moves(plain):
-    """The recorder's rounding is not a defect; more than four times its effect is one."""
-    contract = with_scores(plain, 8.0, 0.0, 1.0)
-    y_norm = np.array([np.linspace(-1.0, 1.0, 18)], np.float32)
-    y_raw, found = 8.0 * y_norm, []
-    for precision in (None, Precision(decimals=3)):
-        stages = {"y_norm": y_norm, "y_raw": y_raw}
-        frames = ReplayedFrames(Evidence(np.array([0]), 30.0, "free", stages, precision=precision), contract)
-        found.append(replay_bound(frames, "y_raw", y_raw))
-    close(found[0], g(4) * np.abs(y_raw, dtype=np.float64))
-    np.testing.assert_allclose(found[1] - found[0], np.full((1, 18), 4.0 * 8.0 * 0.5e-3), rtol=1e-2)
-
-
-def test_frames_count_from_zero_and_know_their_network_where_there_is_one(plain):
-    """Without frame numbers there are as many frames as the longest stage has; a bound must not ask nothing for its weights."""
-    frames = KnownFrames(plain, {"cond": np.zeros((2, 7)), "contacts": np.zeros((3, 2))})
-    found = [each.frame.tolist() for each in (frames, KnownFrames(plain, {}), KnownFrames(plain, {}, np.array([7, 8])))]
-    assert found == [[0, 1, 2], [], [7, 8]]
-    network = object()
-    assert KnownFrames(plain, {}, network=network).network is network
-    with pytest.raises(NotKnown):
-        _ = frames.network
