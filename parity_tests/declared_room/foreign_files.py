@@ -53,12 +53,12 @@ def imported(command: Any, source: Path, *options: object, out: Path | None = No
 
 
 def changed(table: Mapping[str, Any], *path: Any, to: Any) -> dict[str, Any]:
-    """A copy with one value changed; `...` takes it away."""
+    """A copy with one value changed; `...`, or a text of it, takes it away."""
     whole = copy.deepcopy(dict(table))
     inside: Any = whole
     for key in path[:-1]:
         inside = inside[key]
-    if to is ...:
+    if to is ... or to == "...":
         del inside[path[-1]]
     else:
         inside[path[-1]] = to

@@ -2,10 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import yaml
 from safetensors.numpy import save_file
 
 from rigpact.contract.contract_files import open_contract
@@ -25,6 +25,7 @@ from .foreign_files import (
     write_model,
     write_yaml,
 )
+from .samples_of_files import sample
 
 NAMES = "left_hip_joint,right_hip_joint,left_knee_joint,right_knee_joint"
 
@@ -89,113 +90,40 @@ def test_numbered_columns_follow_their_numbers(tmp_path):
         assert labelled_vectors(open_file(tmp_path / file))["x"][0][0].tolist() == list(range(12))
 
 
-def _of(path, to):
-    return changed(DEPLOY, *path.split("/"), to=to)
+SAYS = yaml.safe_load(sample("import_says.yaml"))
 
 
-HEIGHTS = {"params": {}, "clip": None, "scale": [1.0] * 7, "history_length": 1}
-GAIT = {"params": {"period": 0.8}, "clip": None, "scale": [1.0] * 2, "history_length": 1}
-MOTION = {
-    f"motion_{name}": {**HEIGHTS, "scale": [1.0] * count} for name, count in (("command", 8), ("anchor_ori_b", 6))
-}
-TERMS = DESCRIPTOR["observations"]["policy"]
-HOSTILE = 'hip"\nformat = "x" # '
-HOSTILE_NAMES = changed(DESCRIPTOR, "articulations", "robot", "joint_names", to=[HOSTILE, "neck", "knee"])
-HOSTILE_NAMES = changed(HOSTILE_NAMES, "actions", 0, "joint_names", to=["knee", HOSTILE])
-HOSTILE_NAMES = changed(HOSTILE_NAMES, "observations", "policy", 3, "joint_names", to=["knee", HOSTILE])
-FLAGS = {"policy_obs": {**DEPLOY["observations"], "use_gym_history": True, "scale_first": True}}
-SPARSE = {**DEPLOY, "joint_ids_map": [0, 5, 1, 3], "stiffness": [10, 20, 0, 40, 0, 60], "damping": [1, 2, 0, 4, 0, 6]}
-SAYS: Mapping[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
-    # what is read: (the file, places of the contract and what stands there; `...` for nothing, {words} for what is said)
-    "gains of every motor are taken by the map": (SPARSE, {
-        "numbers/stiffness/value": [10, 20, 40, 60], "numbers/damping/value": [1, 2, 4, 6],
-        "names/sdk": ["joint_0", "joint_1", "joint_3", "joint_5"],
-    }),
-    "the order of gains is open where the map is none": (DEPLOY, {
-        "checked": {"kp.order is not declared; sdk is assumed, it may be policy"},
-    }),
-    "and known where it is": (_of("joint_ids_map", [0, 1, 2, 3]), {
-        "numbers/stiffness": {"names": "sdk", "value": [10, 20, 30, 40]},
-    }),
-    "half a pair of gains": (_of("stiffness", ...), {"numbers/damping": ..., "numbers/stiffness": ...}),
-    "either half": (_of("damping", ...), {"numbers/damping": ..., "numbers/stiffness": ...}),
-    "a group is an input, a flag puts frames end to end, scaled first is clipped last": (_of("observations", FLAGS), {
-        "networks/policy/inputs": ["policy_obs"], "stages/policy_obs/layout": "frame_major",
-        "stages/joint_vel_rel/operation": "clip",
-    }),
-    "a term that nobody knows is given; each term has its own history": (_of("observations/height_scan", HEIGHTS), {
-        "given/height_scan/size": 7, "text": {"LEFT OPEN: height_scan: its computation is not in the file"},
-        "told": {"note: nothing computes height_scan"}, "checked": {"RP772 warning: nothing computes height_scan"},
-        "stages/obs/operation": "concatenate",
-    }),
-    "the phase of a gait is a clock, of which the first call sees two steps": (_of("observations/gait_phase", GAIT), {
-        "stages/gait_phase/operation": "phase_clock", "stages/gait_phase/period": 0.8, "stages/gait_phase/first": 2,
-    }),
-    "a motion is tracked, by a body that a file without names does not say": (_of("observations", MOTION), {
-        "stages/motion_command/of": ["motion_joint_pos", "motion_joint_vel"], "stages/motion_anchor_ori_b/writes": "interleaved",
-        "stages/motion_anchor/of": ["heading_turn", "motion_anchor_quat"], "told": {"nothing computes robot_anchor_quat:"},
-    }),
-    "a descriptor takes joints by name": (DESCRIPTOR, {
-        "names": {"joints": ["hip", "neck", "knee"], "controlled": ["knee", "hip"]},
-        "stages/joint_pos_controlled/take": "controlled", "stages/target_unclipped/scale": 0.5,
-        "stages/target/lowest": -10, "stages/target/highest": 10,
-        "stages/obs/of": ["base_ang_vel", "projected_gravity", "generated_commands", "joint_pos_rel", "last_action"],
-        "checked": {"projected_gravity.quaternion_order is not declared"},
-        "stages/projected_gravity/vector": [0, 0, -1], "text": {"the file calls it m/s^2; its length is 1"},
-    }),
-    "half a pair of a robot's gains": (changed(DESCRIPTOR, "articulations", "robot", "default_joint_damping", to=...), {
-        "numbers/damping": ..., "numbers/stiffness": ...,
-    }),
-    "two terms of one function keep two names": (changed(DESCRIPTOR, "observations", "policy", to=[*TERMS, TERMS[2]]), {
-        "given/generated_commands/size": 3, "given/generated_commands_2/size": 3,
-    }),
-    "hostile names stay text": (HOSTILE_NAMES, {"names/joints": [HOSTILE, "neck", "knee"], "format": "rigpact-contract"}),
-}  # fmt: skip
-MANY = {key: text for key, text in METADATA.items() if key != "observation_terms_clip"}
-MANY |= {"observation_term_clip": "[-inf, inf],[-inf, inf],[-inf, inf],[-5.0, 5.0],[-inf, inf],[-inf, inf]"}
-OLD = {key: text for key, text in METADATA.items() if not key.startswith("observation_terms")}
-METADATA_SAYS: Mapping[str, tuple[dict[str, str], int, Mapping[str, Any]]] = {
-    "the command stands last, history is written 3.000, its width is what the others leave": (METADATA, 45, {
-        "stages/obs/length": 3, "stages/joint_vel_clipped/lowest": -5, "stages/joint_vel_clipped/highest": 5,
-        "stages/obs/of/-1": "command",
-        "given/command/size": 3, "numbers/action_scale/value": [0.548, 0.075], "numbers/stiffness/names": "joints",
-        "fps": ..., "text": {"LEFT OPEN: fps"},
-    }),
-    "the first spelling of the clip": (MANY, 45, {"stages/joint_vel_clipped/highest": 5}),
-    "a motion that is tracked": (OLD | {"observation_names": "command,motion_anchor_ori_b,joint_pos,actions"}, 14, {
-        "stages/command/of": ["motion_joint_pos", "motion_joint_vel"],
-        "stages/motion_anchor_ori_b_turn/of": ["robot_anchor_quat", "motion_anchor_quat"],
-    }),
-    "an older exporter has no scales and no ranges": (OLD, 15, {
-        "stages/joint_vel_clipped": ..., "stages/base_ang_vel_scaled": ...,
-    }),
-}  # fmt: skip
-
-
-def _says(root, expected):
+def _says(root, row):
     """Each place of the contract holds what is expected there."""
-    for place, value in expected.items():
+    for place, value in row["says"].items():
         found: Any = root
         for key in place.split("/"):
-            found = found[int(key)] if isinstance(found, list) else found.get(key, ...)
-        if isinstance(value, set):
-            assert [words for words in value if words not in found] == [], place
+            found = found[int(key)] if isinstance(found, list) else found.get(key, "...")
+        if isinstance(value, dict) and "words" in value:
+            assert [words for words in value["words"] if words not in found] == [], place
         else:
             assert found == value, place
 
 
-@every_case("what", SAYS)
+def _with_changes(table, row):
+    for path, value in row.get("changes", ()):
+        table = changed(table, *path, to=value)
+    return table
+
+
+@every_case("what", SAYS["files"])
 def test_what_a_file_says_stands_in_the_contract(tmp_path, command, what):
     """A number that is read at another place is a robot with another robot's numbers."""
-    table, expected = SAYS[what]
-    _says(imported(command, write_yaml(tmp_path / "source.yaml", table)), expected)
+    row = SAYS["files"][what]
+    table = _with_changes(DEPLOY if row["of"] == "deploy" else DESCRIPTOR, row)
+    _says(imported(command, write_yaml(tmp_path / "source.yaml", table)), row)
 
 
-@every_case("what", METADATA_SAYS)
+@every_case("what", SAYS["metadata"])
 def test_what_metadata_says_stands_in_the_contract(tmp_path, command, what):
     """mjlab writes text: semicolons inside ranges, three decimals for whole numbers."""
-    texts, width, expected = METADATA_SAYS[what]
-    _says(imported(command, write_model(tmp_path / "policy.onnx", width, 2, texts)), expected)
+    row = SAYS["metadata"][what]
+    _says(imported(command, write_model(tmp_path / "policy.onnx", row["width"], 2, _with_changes(METADATA, row))), row)
 
 
 def test_the_rate_that_a_file_lacks_is_given_beside_it(tmp_path, command):
