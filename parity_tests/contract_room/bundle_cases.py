@@ -1,46 +1,45 @@
 """Defects of the bundle and its companion: the rule, the place, and the edit or the value that is put there."""
 
 import json
-from typing import Any
 
 from rigpact.fixtures import demo_bundle
 
-from .edits import META, SKELETON, SPEC, Edit, both, case, changed, drop, only, put, scaled, shorter, text
+from .edits import META, SKELETON, SPEC, both, case, changed, drop, only, put, scaled, shorter, text
 
 HISTORY = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
 AUX = {"PoseHist": HISTORY, "AngVel": ("MuAngVel", "StdAngVel")}
 
 
-def slice_at(side: str, name: str, start: int, size: int) -> Edit:
+def slice_at(side, name, start, size):
     return put({"start": start, "size": size}, *META, f"{side}_layout", name)
 
 
-def no_aux(prefix: str) -> Edit:
+def no_aux(prefix):
     """Remove one family of auxiliary statistics from the bundle; the companion keeps it."""
     return both(*(drop("bundle", key) for key in AUX[prefix]))
 
 
-def no_aux_anywhere(prefix: str) -> Edit:
+def no_aux_anywhere(prefix):
     return both(no_aux(prefix), *(drop("companion", key) for key in AUX[prefix]))
 
 
-def renamed_contacts(sample: Any) -> None:
+def renamed_contacts(sample):
     layout = sample.bundle["meta"]["state_layout"]
     layout["Contact"] = layout.pop("Contacts")
 
 
-def swapped_means(sample: Any) -> None:
+def swapped_means(sample):
     """Two numbers of one bone's mean that changed places; the nearest rotation is less than 30 degrees away."""
     means = sample.bundle["MuY"]
     means[8], means[10] = means[10], means[8]
 
 
-def turned(first: int, *path: str) -> Edit:
+def turned(first, *path):
     """Half a turn of a mean pose: three of its numbers negated."""
     return changed(lambda means: [*means[:first], *(-n for n in means[first : first + 3]), *means[first + 3 :]], *path)
 
 
-def swapped_thighs(sample: Any) -> None:
+def swapped_thighs(sample):
     """A body with more than one pair of limbs: the demo character, its thighs exchanged by name."""
     sample.bundle = json.loads((demo_bundle() / "norm_template.json").read_text(encoding="utf-8"))
     only("bundle")(sample)

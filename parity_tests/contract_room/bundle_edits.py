@@ -11,8 +11,6 @@ from typing import Any
 from .edits import Edit, both, changed, drop, more, put, scaled, shorter
 from .small_character import bundle_document, rot6d
 
-Bundle = dict[str, Any]
-Slices = list[tuple[str, list[float], list[float]]]
 PER_BONE = {"BoneRotations6D": 6, "BoneAngularVelocities": 3}
 HISTORY = ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist")
 SPEC, SKELETON = ("meta", "rot6d_spec"), ("meta", "skeleton")
@@ -30,23 +28,23 @@ class Pair:
     classes: str
 
 
-def next_float32(value: float) -> float:
+def next_float32(value):
     """The neighbour of a float32 above it: 24 bits of mantissa."""
     return value + 2.0 ** (math.frexp(value)[1] - 24)
 
 
-def one_step(key: str, index: int) -> Edit:
+def one_step(key, index):
     return changed(next_float32, key, index)
 
 
-def slices(bundle: Bundle) -> Slices:
+def slices(bundle):
     """The slices of the state in their order, each with its statistics."""
     layout = sorted(bundle["meta"]["state_layout"].items(), key=lambda item: item[1]["start"])
     spans = [(name, slice(entry["start"], entry["start"] + entry["size"])) for name, entry in layout]
     return [(name, bundle["MuX"][span], bundle["StdX"][span]) for name, span in spans]
 
 
-def write_slices(bundle: Bundle, parts: Slices) -> None:
+def write_slices(bundle, parts):
     layout, start = {}, 0
     for name, mean, _ in parts:
         layout[name] = {"start": start, "size": len(mean)}
@@ -56,20 +54,20 @@ def write_slices(bundle: Bundle, parts: Slices) -> None:
     bundle["StdX"] = [number for _, _, std in parts for number in std]
 
 
-def without_slice(name: str) -> Edit:
+def without_slice(name):
     return lambda bundle: write_slices(bundle, [part for part in slices(bundle) if part[0] != name])
 
 
-def with_slice(name: str, size: int, place: int) -> Edit:
-    def edit(bundle: Bundle) -> None:
+def with_slice(name, size, place):
+    def edit(bundle):
         parts = slices(bundle)
         write_slices(bundle, [*parts[:place], (name, [0.0] * size, [1.0] * size), *parts[place:]])
 
     return edit
 
 
-def swap_slices(first: int, second: int) -> Edit:
-    def edit(bundle: Bundle) -> None:
+def swap_slices(first, second):
+    def edit(bundle):
         parts = slices(bundle)
         parts[first], parts[second] = parts[second], parts[first]
         write_slices(bundle, parts)
@@ -77,22 +75,22 @@ def swap_slices(first: int, second: int) -> Edit:
     return edit
 
 
-def four_contacts(bundle: Bundle) -> None:
+def four_contacts(bundle):
     """Toes beside heels, measured alike."""
     write_slices(bundle, [*slices(bundle)[:-1], ("Contacts", [0.5] * 4, [0.5] * 4)])
 
 
-def rename_slice(old: str, new: str) -> Edit:
+def rename_slice(old, new):
     renamed = {old: new}
     return changed(
         lambda layout: {renamed.get(key, key): entry for key, entry in layout.items()}, "meta", "state_layout"
     )
 
 
-def with_bones(*picks: tuple[str, int], names_only: bool = False) -> Edit:
+def with_bones(*picks, names_only=False):
     """Rebuild the bundle with these bones; each is a name and the old bone whose numbers it takes. Per-bone arrays follow."""
 
-    def edit(bundle: Bundle) -> None:
+    def edit(bundle):
         names, sources = [name for name, _ in picks], [source for _, source in picks]
         meta, skeleton = bundle["meta"], bundle["meta"]["skeleton"]
         meta["bone_names"], skeleton["bone_names"] = list(names), list(names)
@@ -115,19 +113,19 @@ def with_bones(*picks: tuple[str, int], names_only: bool = False) -> Edit:
     return edit
 
 
-def pick(values: list[float], per_bone: int, sources: list[int]) -> list[float]:
+def pick(values, per_bone, sources):
     if not per_bone:
         return values
     return [number for source in sources for number in values[per_bone * source : per_bone * source + per_bone]]
 
 
-def longer_history(bundle: Bundle) -> None:
+def longer_history(bundle):
     bundle["pose_hist_len"] = 3
     for key in HISTORY:
         bundle[key] = bundle[key][:18] + bundle[key]
 
 
-def reread_as_array(side: str) -> Edit:
+def reread_as_array(side):
     """Every entry of a layout as [start, end), which the engine reads to the same slices."""
     return changed(
         lambda layout: {key: [entry["start"], entry["start"] + entry["size"]] for key, entry in layout.items()},
@@ -268,9 +266,9 @@ PAIRS = (
 """Every pair; `before` of some of them is edited too, see BEFORE."""
 
 
-def base() -> Bundle:
+def base():
     """The small character with nothing but what the pairs are about: everything declared but the matrix layout."""
-    bundle: Bundle = json.loads(json.dumps(bundle_document()))
+    bundle: dict[str, Any] = json.loads(json.dumps(bundle_document()))
     bundle["MuY"] = [number for bone in range(3) for number in rot6d(1.2 + 0.3 * bone)]  # which tells the bones apart
     bundle["MuX"][6:24] = bundle["MuY"]
     for key in ("pose_hist_dim", "group_priors_rot6d", "s_eff_Y", "s_eff_meta"):

@@ -4,7 +4,6 @@ The letters are those of `bundle_edits`. The file is NeuraRig's as it is committ
 """
 
 import json
-from typing import Any
 
 from rigpact.fixtures import demo_bundle
 
@@ -17,30 +16,30 @@ LAST = ("vectors", "joints", "fields", 5)
 TOE = {"name": "toe", "start": 0, "size": 3, "kind": "position", "unit": "cm"}
 
 
-def contract() -> dict[str, Any]:
+def contract():
     """NeuraRig's contract file."""
     path = demo_bundle().parent / "neurarig" / "neurarig.json"
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def rename_stage(root: dict[str, Any]) -> None:
+def rename_stage(root):
     root["vectors"]["legs"] = root["vectors"].pop("joints")
 
 
-def add_stage(root: dict[str, Any]) -> None:
+def add_stage(root):
     root["vectors"]["toes"] = {"fields": [TOE]}
 
 
-def swap_fields(root: dict[str, Any]) -> None:
+def swap_fields(root):
     first, second = root["vectors"]["joints"]["fields"][:2]
     first["start"], second["start"] = second["start"], first["start"]
 
 
-def add_field(root: dict[str, Any]) -> None:
+def add_field(root):
     root["vectors"]["joints"]["fields"].append({**TOE, "name": "toe_l", "start": 18})
 
 
-def write_down(root: dict[str, Any]) -> None:
+def write_down(root):
     root["vectors"]["engine_pose_next"] = root["vectors"]["engine_pose"]
 
 

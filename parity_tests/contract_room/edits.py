@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 Edit = Callable[[Any], object]
-Vector = list[float]
 ARTEFACTS = ("bundle", "companion", "clip", "batch", "prediction", "model")
 META = ("bundle", "meta")
 SPEC = (*META, "rot6d_spec")
@@ -24,7 +23,7 @@ class Case:
     edit: Edit
 
 
-def case(where: str, edit: Any) -> Case:
+def case(where, edit):
     """'RP104 bundle/StdX/12' and an edit, or the value that is put at that very place."""
     code, _, place = where.partition(" ")
     artefact, slash, rest = place.partition("/")
@@ -32,63 +31,63 @@ def case(where: str, edit: Any) -> Case:
     return Case(code, artefact, slash + rest, edit if callable(edit) else put(edit, artefact, *keys))
 
 
-def holder_of(root: Any, path: tuple[Any, ...]) -> Any:
+def holder_of(root, path):
     """What holds the last step of a path; of a sample, the first step names the artefact."""
     for key in path[:-1]:
         root = root[key] if isinstance(root, dict | list) else getattr(root, key)
     return root
 
 
-def put(value: Any, *path: Any) -> Edit:
+def put(value, *path):
     """An edit that sets the value at a path."""
     return lambda root: holder_of(root, path).__setitem__(path[-1], value)
 
 
-def drop(*path: Any) -> Edit:
+def drop(*path):
     """An edit that removes what stands at a path."""
     return lambda root: holder_of(root, path).__delitem__(path[-1])
 
 
-def both(*edits: Edit) -> Edit:
+def both(*edits):
     """One edit after the other."""
     return lambda root: [edit(root) for edit in edits]
 
 
-def changed(change: Callable[[Any], Any], *path: Any) -> Edit:
+def changed(change, *path):
     """An edit of the value at a path."""
     return lambda root: put(change(holder_of(root, path)[path[-1]]), *path)(root)
 
 
-def shorter(*path: Any) -> Edit:
+def shorter(*path):
     """An edit that takes the last element away."""
     return changed(lambda values: values[:-1], *path)
 
 
-def scaled(factor: float, *path: Any) -> Edit:
+def scaled(factor, *path):
     """An edit that multiplies every number at a path."""
 
-    def times_factor(value: Any) -> Any:
+    def times_factor(value):
         return [times_factor(each) for each in value] if isinstance(value, list) else value * factor
 
     return changed(times_factor, *path)
 
 
-def more(amount: float, *path: Any) -> Edit:
+def more(amount, *path):
     """An edit that adds to one number."""
     return changed(lambda value: value + amount, *path)
 
 
-def text(name: str, old: str, new: str) -> Edit:
+def text(name, old, new):
     """An edit of a file's text, for what no JSON writer would write."""
     return lambda sample: sample.texts.update({name: lambda content: content.replace(old, new, 1)})
 
 
-def only(*names: str) -> Edit:
+def only(*names):
     """An edit that hands the check these artefacts alone."""
     return lambda sample: sample.absent.update(set(ARTEFACTS) - set(names))
 
 
-def times(factor: float, vector: Vector) -> Vector:
+def times(factor, vector):
     """A vector, longer or turned round."""
     return [factor * value for value in vector]
 
@@ -96,57 +95,57 @@ def times(factor: float, vector: Vector) -> Vector:
 # --- the clip of a sample ---------------------------------------------------------------------------------------------
 
 
-def each_frame(change: Callable[[int, dict[str, Any]], object]) -> Edit:
+def each_frame(change):
     """An edit of every frame of the clip."""
     return lambda sample: [change(index, frame) for index, frame in enumerate(sample.clip["Frames"])]
 
 
-def bone(frame: int, index: int, change: Callable[[Vector, Vector], Vector]) -> Edit:
+def bone(frame, index, change):
     """An edit of one bone's two columns in one frame."""
     return changed(lambda six: change(six[:3], six[3:]), "clip", "Frames", frame, "BoneRotations", index)
 
 
-def foot(frame: int, side: str, **fields: Any) -> Edit:
+def foot(frame, side, **fields):
     """An edit of what a foot reports in a frame."""
     return lambda sample: sample.clip["Frames"][frame]["FootEvidence"][side].update(fields)
 
 
-def planted(first: int, last: int, **fields: Any) -> Edit:
+def planted(first, last, **fields):
     """An edit that gives the left foot contact with the ground for some frames, its speed as it is or as said."""
     contact = {"soft_contact_score": 0.9, "hit_flag": 1, "dist_to_ground_m": 0.0, "vxy_mps": 0.0, **fields}
     return both(*(foot(frame, "L", **contact) for frame in range(first, last)))
 
 
-def spinning(change: Callable[[int, Vector], Vector]) -> Edit:
+def spinning(change):
     """An edit of every angular velocity of the clip."""
     key = "BoneAngularVelocities"
     return each_frame(lambda index, frame: frame.update({key: [change(index, vector) for vector in frame[key]]}))
 
 
-def little_motion(sample: Any) -> None:
+def little_motion(sample):
     """Statistics of limbs that hardly move, so that 17 degrees tell two of them apart."""
     sample.bundle["StdX"][6:24] = [0.03] * 18
 
 
-def rows_read(change: Callable[[list[Vector]], list[Vector]]) -> Edit:
+def rows_read(change):
     """An edit of the three rows of every frame."""
     return both(little_motion, each_frame(lambda _, frame: frame.update(BoneRotations=change(frame["BoneRotations"]))))
 
 
-def leaning(z: Vector, x: Vector) -> Vector:
+def leaning(z, x):
     """z, leaned towards x by a tenth; unit length."""
     leaned = [a + 0.1 * b for a, b in zip(z, x, strict=True)]
     return times(1 / math.hypot(*leaned), leaned)
 
 
-def transposed(row: Vector) -> Vector:
+def transposed(row):
     """Columns X and Z of the inverse."""
     x, z = row[:3], row[3:]
     y = [z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]]
     return [x[0], y[0], z[0], x[2], y[2], z[2]]
 
 
-def lagging(sample: Any) -> None:
+def lagging(sample):
     """Each frame has the angular velocities of the next."""
     for frame, following in pairwise(sample.clip["Frames"]):
         frame["BoneAngularVelocities"] = following["BoneAngularVelocities"]

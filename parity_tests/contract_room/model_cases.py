@@ -1,9 +1,7 @@
 """Defects of a model: of its inputs and outputs as onnxruntime says them, and of a graph, as real files."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
@@ -11,19 +9,18 @@ from onnx.numpy_helper import from_array
 
 from rigpact.contract.model.graph import TensorSignature, open_model
 
-from .edits import Edit, case
+from .edits import case
 from .small_character import WIDTHS
 
 F32 = "float32"
 INPUTS = tuple(TensorSignature(name, F32, ("B", width)) for name, width in WIDTHS.items())
-ModelEdit = Callable[[Any], object]
 
 
-def value(name: str, *shape: Any) -> Any:
+def value(name, *shape):
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape))
 
 
-def honest_model() -> Any:
+def honest_model():
     """All five inputs joined, one layer with a bias, the motion: no clamp, no leftover."""
     weights = [from_array(np.full((89, 18), 0.5, np.float32), "w"), from_array(np.zeros(18, np.float32), "b")]
     nodes = [
@@ -35,25 +32,25 @@ def honest_model() -> Any:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
-def node(op: str, inputs: str, output: str, *, at: int | None = None, **attributes: Any) -> ModelEdit:
+def node(op, inputs, output, *, at=None, **attributes):
     """A node at the end, or before one."""
     made = helper.make_node(op, inputs.split(" "), [output], **attributes)
     return lambda model: model.graph.node.insert(len(model.graph.node) if at is None else at, made)
 
 
-def weight(name: str, values: Any, kind: Any = np.float32) -> ModelEdit:
+def weight(name, values, kind=np.float32):
     return lambda model: model.graph.initializer.append(from_array(np.array(values, kind), name))
 
 
-def read_weight(values: Any, kind: Any = np.float32) -> tuple[ModelEdit, ModelEdit]:
+def read_weight(values, kind=np.float32):
     """A weight `v`, and a node that reads it."""
     return weight("v", values, kind), node("Sum", "v", "side")
 
 
-def external(location: str, length: int, place: int = 0) -> ModelEdit:
+def external(location, length, place=0):
     """A weight is to be read from `location`."""
 
-    def edit(model: Any) -> None:
+    def edit(model):
         tensor = model.graph.initializer[place]
         tensor.ClearField("raw_data")
         tensor.data_location = TensorProto.EXTERNAL
@@ -63,21 +60,21 @@ def external(location: str, length: int, place: int = 0) -> ModelEdit:
     return edit
 
 
-def opset(version: int) -> ModelEdit:
+def opset(version):
     return lambda model: setattr(model.opset_import[0], "version", version)
 
 
-def dropout(*training: bool) -> tuple[ModelEdit, ...]:
+def dropout(*training):
     said = [weight("t", each, bool) for each in training]
     return weight("r", 0.5), *said, node("Dropout", "all r t" if training else "all r", "d")
 
 
-def constant(name: str, number: float) -> ModelEdit:
+def constant(name, number):
     made = helper.make_node("Constant", [], [name], value=from_array(np.array([number], np.float32)))
     return lambda model: model.graph.node.append(made)
 
 
-def branch(model: Any) -> None:
+def branch(model):
     """An If whose branches read `all` from outside."""
     layers = [helper.make_node("Gemm", ["all", "w", "b"], [f"side{k}"]) for k in range(2)]
     sides = [helper.make_graph([layer], f"side{k}", [], [value(f"side{k}", "B", 18)]) for k, layer in enumerate(layers)]
@@ -86,28 +83,28 @@ def branch(model: Any) -> None:
     weight("which", values=True, kind=bool)(model)
 
 
-def one_row(model: Any) -> None:
+def one_row(model):
     model.graph.input[2].type.tensor_type.shape.dim[0].dim_value = 1
 
 
-def of_size(*shape: int, place: int = 0) -> ModelEdit:
+def of_size(*shape, place=0):
     """A weight that says that it is of another shape, and has no numbers."""
     return lambda model: model.graph.initializer[place].dims.__setitem__(slice(None), shape)
 
 
-def joins(inputs: str) -> ModelEdit:
+def joins(inputs):
     """Other vectors are joined."""
     return lambda model: model.graph.node[0].CopyFrom(helper.make_node("Concat", inputs.split(" "), ["all"], axis=1))
 
 
-def model(**changes: Any) -> Edit:
+def model(**changes):
     return lambda sample: setattr(sample, "model", replace(sample.model, **changes))
 
 
-def graph(*edits: ModelEdit, beside: int | None = None) -> Edit:
+def graph(*edits, beside=None):
     """An edit that gives the sample's model the graph of the sound file, edited; beside: bytes of a file x.bin."""
 
-    def edit(sample: Any) -> None:
+    def edit(sample):
         made, path = honest_model(), sample.folder / "model.onnx"
         for each in edits:
             each(made)
@@ -120,34 +117,34 @@ def graph(*edits: ModelEdit, beside: int | None = None) -> Edit:
     return edit
 
 
-def reshape(index: int, **changes: Any) -> Edit:
+def reshape(index, **changes):
     """An edit of one input of the model."""
     return model(inputs=(*INPUTS[:index], replace(INPUTS[index], **changes), *INPUTS[index + 1 :]))
 
 
-def reorder(*order: int) -> Edit:
+def reorder(*order):
     return model(inputs=tuple(INPUTS[index] for index in order))
 
 
-def output(name: str, dtype: str, *shape: Any) -> TensorSignature:
+def output(name, dtype, *shape):
     return TensorSignature(name, dtype, shape)
 
 
-def clipped(inputs: str, **bounds: float) -> Edit:
+def clipped(inputs, **bounds):
     values = [weight(name, value) for name, value in bounds.items()]
     return graph(node("Clip", inputs, "cut", at=0), *values, _joins_the_cut)
 
 
-def _joins_the_cut(model: Any) -> None:
+def _joins_the_cut(model):
     model.graph.node[1].input[1] = "cut"
 
 
-def masked(reader: str) -> Edit:
+def masked(reader):
     """A single minus infinity that is put among the inputs, and then read by an operator."""
     return graph(weight("v", -np.inf), node("Where", "all v all", "chosen"), node(reader, "chosen", "side"))
 
 
-def stored(location: str, beside: int | None = None, numbers: int = 4) -> Edit:
+def stored(location, beside=None, numbers=4):
     return graph(*read_weight(np.zeros(numbers)), external(location, 4 * numbers, 2), beside=beside)
 
 

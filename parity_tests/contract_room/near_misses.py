@@ -1,15 +1,12 @@
 """Files just within a rule's threshold: none may be reported, or users switch the rule off, and it never fires."""
 
 import math
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 from .edits import (
     META,
     SKELETON,
     Edit,
-    Vector,
     both,
     drop,
     each_frame,
@@ -28,39 +25,39 @@ from .small_character import predicted_pose, rot6d, swing_rad
 from .teacher_cases import RESIDUAL, SHORTER_CLIP, condition, predicting, recorded, remembered, rounded
 
 
-def third_bone(angle: Callable[[int], float]) -> Edit:
+def third_bone(angle):
     """One bone is turned beyond its motion, by so many radians in each frame."""
     return each_frame(lambda n, frame: frame["BoneRotations"].__setitem__(2, rot6d(swing_rad(2, n) + angle(n))))
 
 
-def three_decimals(_: int, frame: dict[str, Any]) -> None:
+def three_decimals(_, frame):
     frame["BoneRotations"] = [[round(number, 3) for number in six] for six in frame["BoneRotations"]]
 
 
-def held_pose(sample: Any) -> None:
+def held_pose(sample):
     """The character holds a pose for three frames."""
     frames = sample.clip["Frames"]
     frames[5]["BoneRotations"] = frames[6]["BoneRotations"] = frames[4]["BoneRotations"]
 
 
-def forward_differences(sample: Any) -> None:
+def forward_differences(sample):
     for frame, following in pairwise(sample.clip["Frames"]):
         pairs = zip(frame["RootPosition"][:2], following["RootPosition"][:2], strict=True)
         frame["RootVelocityXY"] = [60 * (after - before) for before, after in pairs]
 
 
-def ahead(angle_deg: float) -> Vector:
+def ahead(angle_deg):
     return [math.cos(math.radians(angle_deg)), math.sin(math.radians(angle_deg))]
 
 
-def of_the_next_frame(sample: Any) -> None:
+def of_the_next_frame(sample):
     """Condition rows of the frame that `cond_to_y` declares, shifted within the file; the last one is repeated."""
     sample.bundle["meta"]["alignment"]["cond_to_y"] = {"mode": "match_y", "offset": 1}
     for rows in (sample.batch["teacher"], sample.prediction["teacher"]):
         rows["cond"] = [*rows["cond"][1:], rows["cond"][-1]]
 
 
-def pushed(first: int, last: int) -> Edit:
+def pushed(first, last):
     """4 cm aside in these frames."""
     return both(*(more(0.04, "clip", "Frames", frame, "RootPosition", 1) for frame in range(first, last)))
 

@@ -24,23 +24,23 @@ _LEARNED = 0.9
 """What part of each step the sample's network predicts."""
 
 
-def swing_rad(bone: int, frame: float) -> float:
+def swing_rad(bone, frame):
     """How far a bone is turned about z."""
     return 0.3 * bone + 0.15 * math.sin(0.7 * frame + bone)
 
 
-def rot6d(angle_rad: float) -> list[float]:
+def rot6d(angle_rad):
     """Columns X and Z of Rz(angle) Rx(tilt)."""
     c, s, ct, st = math.cos(angle_rad), math.sin(angle_rad), math.cos(_TILT_RAD), math.sin(_TILT_RAD)
     return [c, s, 0.0, s * st, -c * st, ct]
 
 
-def pose(frame: int) -> list[float]:
+def pose(frame):
     """Six numbers of each bone in a frame."""
     return [number for bone in range(3) for number in rot6d(swing_rad(bone, frame))]
 
 
-def _central(track: list[float]) -> list[float]:
+def _central(track):
     """A rate per second: central differences, one-sided at the ends."""
     last = len(track) - 1
     places = [(max(frame - 1, 0), min(frame + 1, last)) for frame in range(len(track))]
@@ -72,7 +72,7 @@ _META = {
 _SPEC = {"columns": ["X", "Z"], "order": "A_then_B", "matrix_layout": "columns_are_axes", "handedness": "left"}
 
 
-def bundle_document() -> dict[str, Any]:
+def bundle_document():
     slices = {"RootPosition": 3, "RootVelocity": 2, "RootYaw": 1, "BoneRotations6D": 18}
     slices |= {"BoneAngularVelocities": 9, "Contacts": 2}
     starts = [sum(list(slices.values())[:place]) for place in range(len(slices))]
@@ -98,7 +98,7 @@ def bundle_document() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def companion_document(bundle: dict[str, Any]) -> dict[str, Any]:
+def companion_document(bundle):
     keys = ("tanh_scales_angvel", "MuAngVel", "StdAngVel", "pose_hist_len", "tanh_scales_pose_hist", "MuPoseHist")
     shared = {key: bundle[key] for key in (*keys, "StdPoseHist", "pose_hist_dim")}
     target = {"pose_target_dim": 18, "tanh_scales_pose_target": [1.0] * 18}
@@ -106,7 +106,7 @@ def companion_document(bundle: dict[str, Any]) -> dict[str, Any]:
     return {"J": 3, "angvel_dim": 9, "angvel_span": [0, 9], **shared, **target, "meta": {"quantiles": [1.0, 99.0]}}
 
 
-def _feet_m(frame: int) -> list[list[float]]:
+def _feet_m(frame):
     """World positions of both thighs, which are this character's feet."""
     turned = rot6d(swing_rad(0, frame))  # only its images of ±y are needed: y is Z × X
     x_axis, z_axis = turned[:3], turned[3:]
@@ -119,11 +119,11 @@ def _feet_m(frame: int) -> list[list[float]]:
     return feet
 
 
-def _scores(frame: int) -> list[float]:
+def _scores(frame):
     return [0.2 + 0.1 * math.sin(0.7 * frame), 0.3 + 0.1 * math.cos(0.7 * frame)]
 
 
-def _evidence() -> list[dict[str, Any]]:
+def _evidence():
     sides: list[list[dict[str, Any]]] = []
     for foot in range(2):
         track = [_feet_m(frame)[foot] for frame in _CLIP_FRAMES]
@@ -140,7 +140,7 @@ def _evidence() -> list[dict[str, Any]]:
     return [{"L": left, "R": right} for left, right in zip(*sides, strict=True)]
 
 
-def clip_document() -> dict[str, Any]:
+def clip_document():
     evidence = _evidence()
     frames = [
         {
@@ -159,7 +159,7 @@ def clip_document() -> dict[str, Any]:
     return {"NumFrames": len(frames), "FPS": FPS, "ClipAction": "EAction::Walk", "meta": meta, "Frames": frames}
 
 
-def _state(frame: int) -> list[float]:
+def _state(frame):
     ahead = [_SPEED[frame] * part for part in _AHEAD]
     features = [_WAY_M[frame] * _AHEAD[0], _WAY_M[frame] * _AHEAD[1], 0.0]
     features += [math.tanh(speed / _ROOTVEL_SCALE) for speed in ahead] + [_HEADING_RAD / math.pi] + pose(frame)
@@ -169,28 +169,28 @@ def _state(frame: int) -> list[float]:
     return _z(features, _MEAN_STATE, _STD_STATE)
 
 
-def _z(values: list[float], means: list[float], stds: list[float]) -> list[float]:
+def _z(values, means, stds):
     return [(value - mean) / std for value, mean, std in zip(values, means, stds, strict=True)]
 
 
-def whitened(values: list[float]) -> list[float]:
+def whitened(values):
     """A pose as the output holds it."""
     return _z(values, _MEAN_POSE, [STD] * 18)
 
 
-def history_row(*frames: int) -> list[float]:
+def history_row(*frames):
     """A row of the history input that holds these frames."""
     squashed = [math.tanh(number) for frame in frames for number in pose(frame)]
     return _z(squashed, _MEAN_HISTORY * len(frames), [_HISTORY_STD] * len(squashed))
 
 
-def angvel_row(vectors: list[list[float]]) -> list[float]:
+def angvel_row(vectors):
     """A row of the AngVel input that holds these vectors, rad/s."""
     squashed = [math.tanh(number / _ANGVEL_SCALE) for vector in vectors for number in vector]
     return _z(squashed, [_ANGVEL_MEAN] * 9, [_ANGVEL_STD] * 9)
 
 
-def batch_document(bundle: dict[str, Any]) -> dict[str, Any]:
+def batch_document(bundle):
     rows, meta = range(FRAMES), bundle["meta"]
     return {
         "clip": "clip",
@@ -211,14 +211,14 @@ def batch_document(bundle: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def predicted_pose(frame: int, learned: float = _LEARNED, start: int = 0) -> list[float]:
+def predicted_pose(frame, learned=_LEARNED, start=0):
     """The current pose (or that of `start` frames later), turned by a part of the step to the next."""
     steps = [swing_rad(bone, frame + 1) - swing_rad(bone, frame) for bone in range(3)]
     turned = [swing_rad(bone, frame + start) + learned * step for bone, step in enumerate(steps)]
     return [number for angle_rad in turned for number in rot6d(angle_rad)]
 
 
-def prediction_document(batch: dict[str, Any]) -> dict[str, Any]:
+def prediction_document(batch):
     y_raw = [predicted_pose(frame) for frame in range(FRAMES)]
     missed = [
         abs((1 - _LEARNED) * (swing_rad(bone, f + 1) - swing_rad(bone, f))) for f in range(FRAMES) for bone in range(3)
@@ -229,6 +229,6 @@ def prediction_document(batch: dict[str, Any]) -> dict[str, Any]:
     return {**copy.deepcopy(batch), "model": "demo", "prediction": answer, "diagnostics": diagnostics}
 
 
-def model_signature() -> ModelSignature:
+def model_signature():
     inputs = tuple(TensorSignature(name, "float32", ("B", width)) for name, width in WIDTHS.items())
     return ModelSignature(Path("model.onnx"), "0" * 64, inputs, (TensorSignature("motion_pred", "float32", ("B", 18)),))

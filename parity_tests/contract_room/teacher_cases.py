@@ -1,10 +1,8 @@
 """Defects of teacher batches and predictions, alone, against the bundle and against the clip."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
-from .edits import META, SPEC, Edit, Vector, both, case, changed, more, only, put, scaled, shorter, times
+from .edits import META, SPEC, both, case, changed, more, only, put, scaled, shorter, times
 from .model_cases import clipped
 from .small_character import FRAMES, STD, angvel_row, history_row, pose, predicted_pose, swing_rad, whitened
 
@@ -12,7 +10,7 @@ OFFSET = (*META, "alignment", "cond_to_y", "offset")
 AUX = ("batch", "teacher", "aux_inputs")
 
 
-def residuals(learned: float) -> list[Vector]:
+def residuals(learned):
     """The network's residual: a part of each bone's step about z, minus the identity, over the deviation."""
     rows = []
     for frame in range(FRAMES):
@@ -22,22 +20,22 @@ def residuals(learned: float) -> list[Vector]:
     return rows
 
 
-def answered(rows: list[Vector]) -> Edit:
+def answered(rows):
     """A prediction that holds the network's output alone."""
     return put({"y_norm": rows, "y_raw": None}, "prediction", "prediction")
 
 
-def recorded(change: Callable[[list[Vector]], list[Vector]] = lambda rows: rows) -> Edit:
+def recorded(change=lambda rows: rows):
     """Make a prediction file of the batch: the network's residuals for the poses of the sample's prediction."""
     answer = {"y_norm": change(residuals(0.9)), "y_raw": None}
     return lambda sample: sample.batch.update(model="demo", prediction=answer)
 
 
-def rounded(rows: list[Vector]) -> list[Vector]:
+def rounded(rows):
     return [[round(number, 2) for number in row] for row in rows]
 
 
-def predicting(answer: Callable[[int], Vector]) -> Edit:
+def predicting(answer):
     """An edit that lets the network have answered these poses."""
     rows = [answer(frame) for frame in range(FRAMES)]
     return put({"y_norm": [whitened(row) for row in rows], "y_raw": rows}, "prediction", "prediction")
@@ -51,20 +49,20 @@ STRETCHED = both(more(1.0, "prediction", "prediction", "y_norm", 3, 6), put(None
 RESIDUAL = answered(residuals(1.0))
 
 
-def condition(change: Callable[[Vector], Vector]) -> Edit:
+def condition(change):
     """An edit of every condition row of the batch."""
     return changed(lambda rows: [change(row) for row in rows], "batch", "teacher", "cond")
 
 
-def remembered(frames: Callable[[int], tuple[int, ...]]) -> Edit:
+def remembered(frames):
     """An edit that lets the history of each row hold these frames."""
     return put([history_row(*frames(frame)) for frame in range(FRAMES)], *AUX, "pose_hist_norm")
 
 
-def spin_rows(change: Callable[[Vector], Vector], later: int = 0) -> Edit:
+def spin_rows(change, later=0):
     """An edit of the AngVel input: the clip's own vectors, changed, of the same frame or a later one."""
 
-    def edit(sample: Any) -> None:
+    def edit(sample):
         frames = sample.clip["Frames"][later : later + FRAMES]
         rows = [angvel_row([change(vector) for vector in frame["BoneAngularVelocities"]]) for frame in frames]
         sample.batch["teacher"]["aux_inputs"]["angvel_norm"] = rows
@@ -72,11 +70,11 @@ def spin_rows(change: Callable[[Vector], Vector], later: int = 0) -> Edit:
     return edit
 
 
-def aux_at_root(sample: Any) -> None:
+def aux_at_root(sample):
     sample.prediction["aux_inputs"] = sample.prediction["teacher"].pop("aux_inputs")
 
 
-def differing_copies(sample: Any) -> None:
+def differing_copies(sample):
     copy = {key: [list(row) for row in rows] for key, rows in sample.prediction["teacher"]["aux_inputs"].items()}
     copy["contacts"][2][0] = 0.75
     sample.prediction["aux_inputs"] = copy

@@ -12,7 +12,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.opened import read_table
 
 from ..every_case import every_case
-from .animations import BVH, demo_poses, quaternions, write_bvh
+from .samples import BVH, demo_poses, quaternions, write_bvh
 
 
 def _imported(command, source):

@@ -12,7 +12,7 @@ from rigpact.reference_runtime.recordings.bags import Message, topics_to_table
 from rigpact.reference_runtime.recordings.opened import read_table
 
 from ..every_case import every_case
-from .bags import observed, positions, write_json_mcap, write_mcap
+from .samples import observed, positions, write_json_mcap, write_mcap
 
 CONTRACT = """
 format = "rigpact-contract"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ..contract_room.edits import drop, put
-from .policies import recorded, write_policy
+from .samples import recorded, write_policy
 
 
 def _verdict(command, folder, run, **files):

@@ -16,7 +16,7 @@ from rigpact.reference_runtime.recordings.opened import read_table
 
 from ..every_case import every_case
 from ..peak_memory import peak_bytes
-from .stores import ROWS, write_data_set, write_hdf5
+from .samples import ROWS, write_data_set, write_hdf5
 
 
 def test_an_episode_in_hdf5_is_columns(tmp_path, command):

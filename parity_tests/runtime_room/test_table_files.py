@@ -29,7 +29,7 @@ from rigpact.reports.gate.found_files import find_files
 from rigpact.reports.importing.drafting import draft_of_folder, look_into
 
 from ..every_case import every_case
-from ..readers_room.animations import BVH
+from ..readers_room.samples import BVH
 from .trace_files import HEADER, frame, refused, text
 
 NAN, LARGEST = math.nan, int(sys.float_info.max)

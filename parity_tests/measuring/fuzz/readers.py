@@ -35,7 +35,7 @@ from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
 
 from ...contract_room import small_character
 from ...declared_room import foreign_files
-from ...readers_room import policies, samples, stores
+from ...readers_room import samples
 from ...trust_room import infinity_models
 from ..pages.generated_docs import SAMPLES, sample_text
 from .mutations import revalued
@@ -285,8 +285,8 @@ def _read_configuration(path: Path) -> None:
 
 def _folders(folder: Path) -> Reader:
     """A LeRobot policy and a LeRobot data set: one file of the folder is changed, the others are sound."""
-    policies.write_policy(folder / "policy")
-    stores.write_data_set(folder / "set")
+    samples.write_policy(folder / "policy")
+    samples.write_data_set(folder / "set")
     lines = {
         "policy": [each.replace("FILE", "policy/config.json") for each in DRAFTED],
         "set": ["convert set/meta/info.json --out made.npz --episode 0"],

@@ -30,9 +30,9 @@ from rigpact.contract.rules.motion_view import (
     lagged,
     scaled_speeds,
 )
-from rigpact.contract.rules.prediction import SAME_DEG, readings
+from rigpact.contract.rules.prediction import SAME_DEG, miss_deg, readings
 from rigpact.contract.rules.wording import at_first, first_unlike, json_value, listed, short
-from rigpact.contract.skeleton import identity_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
+from rigpact.contract.skeleton import identity_rot6d, rot6d_to_matrix
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
 MODE_AGAINST_RECORDING = Rule.of("""RP621 error output-mode-contradicts-recording
@@ -132,14 +132,13 @@ class _Pair:
         return max(int((worst <= SAME_DEG).sum()) for worst in found)
 
     def misses_deg(self, start: FloatArray, of_output: Order = _AS_IT_IS, of_poses: Order = _AS_IT_IS) -> FloatArray:
-        """The angle between composed and recorded pose, (T, B)."""
-        return _angles_deg(self.turns[of_output] @ start, self.recorded[of_poses])
+        return miss_deg(self.turns[of_output] @ start, self.recorded[of_poses])
 
     @property
     def is_of_one_network(self) -> bool:
         """Whether the poses are those of this very output, if not to the last digit: over most bones and rows."""
         models = [member(rows.file.root, "model") for rows in (self.output, self.poses)]
-        sizes = _angles_deg(self.turns, np.broadcast_to(np.eye(3), self.turns.shape))
+        sizes = miss_deg(self.turns, np.broadcast_to(np.eye(3), self.turns.shape))
         nearest = min(float(np.median(self.misses_deg(start))) for start in self.previous)
         return models[0] == models[1] and nearest <= max(_RELATED * float(np.median(sizes)), SAME_DEG)
 
@@ -166,11 +165,6 @@ def _turns(rows: Rows) -> FloatArray:
     need(y_norm, when=y_norm.shape[1] == len(std.values))
     six, columns = rows.bundle.rotations_of(y_norm * std.values, std.layout), rows.bundle.columns
     return rot6d_to_matrix(six + identity_rot6d(columns), columns)
-
-
-def _angles_deg(found: FloatArray, expected: FloatArray) -> FloatArray:
-    """The angle of each bone and row, (T, B)."""
-    return np.asarray(np.degrees(rotation_angle_rad(found @ transposed(expected))))
 
 
 CLIP_BONES_DIFFER = Rule.of("""RP900 error clip-bones-differ

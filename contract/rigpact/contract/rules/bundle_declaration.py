@@ -5,6 +5,7 @@ derived numbers: a loss with a wrong scale, or a floor that was not applied, giv
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from rigpact.contract.rules.bundle_view import (
     need,
 )
 from rigpact.contract.rules.family import Need, family, findings_of
-from rigpact.contract.rules.wording import and_more, at_first, first_in, json_value, number_text
+from rigpact.contract.rules.wording import at_first, first_in, json_value, number_text
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import spellings
 
@@ -297,11 +298,9 @@ def _check_declared_floor(view: BundleView, letter: str, layout: Layout, _: str)
     floors = np.full(len(std.values), declared or 0.0) if prior is None else prior
     below = std.values < floors * (1 - _RELATIVE)
     source = "meta.std_floor" if prior is None else "cond_norm_config.floor_rot6d"
-    for index, others in std.first_of_each_slice(below & (std.values > 0)):
-        values = {"array": std.name, "index": index, "value": std.values[index], "floor": floors[index]}
-        values |= {"source": source, "where": std.where(index), "more": and_more(others, "in this slice")}
-        nonsense = below.all() and prior is None  # then the floor itself is wrong
-        yield STD_BELOW_DECLARED_FLOOR.at(view.path, ("meta", "std_floor") if nonsense else (std.name, index), **values)
+    nonsense = below.all() and prior is None  # then the floor itself is wrong
+    for finding in std.at_slices(STD_BELOW_DECLARED_FLOOR, below & (std.values > 0), floor=floors, source=source):
+        yield replace(finding, pointer="/meta/std_floor") if nonsense else finding
 
 
 def _declared_prior_floor(view: BundleView, std: NamedArray) -> FloatArray:

@@ -125,7 +125,6 @@ class NamedArray:
 
     @property
     def float32(self) -> NDArray[np.float32]:
-        """The numbers in float32, as both sides hold them."""
         return to_float32(self.values)
 
     def where(self, index: int) -> str:
@@ -140,19 +139,14 @@ class NamedArray:
 
     def at_slices(self, rule: Rule, bad: NDArray[np.bool_], place: str = "slice", **values: Any) -> Iterator[Finding]:
         """Yield one finding for each slice with bad channels; a value that is an array gives its number there."""
-        for index, others in self.first_of_each_slice(bad):
-            here = {key: value[index] if isinstance(value, np.ndarray) else value for key, value in values.items()}
-            here = {"array": self.name, "index": index, "value": self.values[index], **here}
-            here |= {"where": self.where(index), "more": and_more(others, f"in this {place}")}
-            yield rule.at(self.path, (self.name, index), **here)
-
-    def first_of_each_slice(self, bad: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
-        """For each slice with bad channels: the first one's index, and how many more there are."""
         seen: dict[Slice | None, list[int]] = {}
         for index in np.flatnonzero(bad).tolist():
             seen.setdefault(self.layout.slice_at(index), []).append(index)
-        for indices in seen.values():
-            yield indices[0], len(indices) - 1
+        for index, *others in seen.values():
+            here = {key: value[index] if isinstance(value, np.ndarray) else value for key, value in values.items()}
+            here = {"array": self.name, "index": index, "value": self.values[index], **here}
+            here |= {"where": self.where(index), "more": and_more(len(others), f"in this {place}")}
+            yield rule.at(self.path, (self.name, index), **here)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,21 +157,23 @@ class FileView:
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
         return self.document.path
 
     @property
     def root(self) -> dict[str, Any]:
-        """The root object."""
         return self.document.data
 
     @property
     def bone_names(self) -> tuple[str, ...]:
-        """Names for messages; empty if there are none."""
         return ()
 
+    @cached_property
+    def columns(self) -> str:
+        """Which columns the six numbers are; the contract's default if the file declares none that rigpact knows."""
+        declared = columns_word(member(self.root, "meta", "rot6d_spec", "columns"))
+        return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
+
     def bone(self, index: int) -> str:
-        """A bone's name, or its number where there is no name."""
         return self.bone_names[index] if index < len(self.bone_names) else f"bone {index}"
 
     def numbers(self, key: str) -> FloatArray | None:
@@ -238,18 +234,12 @@ class BundleView(FileView):
 
     @cached_property
     def bone_names(self) -> tuple[str, ...]:
-        """Names for messages; empty if there are none."""
         return json_to_names(self.meta.get("bone_names")) or ()
 
     @cached_property
     def fps(self) -> float:
         """Frames a second as the engine reads them: the root key, else 60."""
         return json_to_rate(self.root.get("fps")) or DEFAULT_FPS
-
-    @cached_property
-    def columns(self) -> str:
-        """Which columns the six numbers are; the contract's default if the bundle declares none that rigpact knows."""
-        return declared_columns(self.meta)
 
     @cached_property
     def skeleton(self) -> Skeleton | None:
@@ -288,12 +278,6 @@ class BundleView(FileView):
 def one_slice(name: str, size: int) -> Layout:
     """The layout of an array that is one feature."""
     return Layout((Slice(0, size, name),), size)
-
-
-def declared_columns(meta: Any) -> str:
-    """Which columns the six numbers are; the contract's default if `meta` declares none that rigpact knows."""
-    declared = columns_word(member(meta, "rot6d_spec", "columns"))
-    return declared if declared in COLUMN_PAIRS else COLUMN_PAIRS[0]
 
 
 def columns_word(declared: Any) -> str | None:

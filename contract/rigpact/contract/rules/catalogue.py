@@ -167,7 +167,6 @@ def _parts(document: Document) -> Iterator[str]:
 
 
 def _around(pointer: str) -> Iterator[str]:
-    """A place and all that it lies in, up to the whole document."""
     yield pointer
     while pointer:
         pointer = pointer.rpartition("/")[0]

@@ -253,7 +253,6 @@ def _check_evidence(clip: ClipView) -> Iterator[Finding]:
 
 
 def _of_feet(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **values: Any) -> Iterator[Finding]:
-    """Report the first bad frame and foot, with the values of the arrays at that place."""
     foot = lambda _, side: FEET[side]  # noqa: E731
     place = ("Frames", ..., "FootEvidence", foot, key)
     return at_first(rule, clip.path, place, bad, "feet and frames", "frame", foot=foot, **values)

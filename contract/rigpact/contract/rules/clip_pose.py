@@ -105,7 +105,6 @@ class Beside:
 
     @cached_property
     def own_pose(self) -> FloatArray:
-        """As declared."""
         return self.mean_pose(self.mean)
 
     @cached_property
@@ -114,7 +113,6 @@ class Beside:
         return _apart_rad(self.own_pose, self.pose)
 
     def bone(self, row: int) -> str:
-        """A bone's name, or its number."""
         return self.names[row] if row < len(self.names) else f"bone {row}"
 
     def fits(self) -> tuple[PoseReading, ...]:

@@ -137,7 +137,6 @@ def _check_tiling(document: Document, place: str, vector: str, layout: FieldLayo
 
 
 def _moved(document: Document, place: str, vector: str, found: FieldLayout, expected: FieldLayout) -> Finding:
-    """Name the first field of a vector that differs from the system's definition."""
     pairs = enumerate(zip(map(_meaning, found), map(_meaning, expected), strict=False))
     shorter = min(len(found.fields), len(expected.fields))
     index = next((index for index, (one, other) in pairs if one != other), shorter)

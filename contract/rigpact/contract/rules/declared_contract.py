@@ -97,7 +97,6 @@ def _contradicted(view: DeclaredView, profile: Profile, place: str, found: tuple
 
 
 def _of_field(profile: Profile, field: Field) -> Iterator[tuple[str, str, str]]:
-    """Yield what a field says and what the profile says of the same."""
     unit, is_rate = numerator(field.unit), field.kind is FieldKind.ANGULAR_RATE
     pairs = (
         ("quaternion", f"the quaternion {field.name}", _KINDS.get(field.kind)),
@@ -194,7 +193,6 @@ def _moves(value: FloatArray, order: Names, other: Names) -> bool:
 
 
 def _uses(view: DeclaredView) -> Iterator[tuple[str, str, str]]:
-    """Yield each stage and parameter that takes numbers by their name."""
     for stage, table in view.tables.items():
         for key in _NUMBERS:
             given = table.get(key)

@@ -107,7 +107,6 @@ def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> 
 
 
 def _differs(said: DeclaredNetwork, key: str, found: str, expected: str) -> Finding:
-    """What the metadata of a model says otherwise than the declaration."""
     return DIFFERS.at(said.model.path, ("metadata", key), key=key, found=found, expected=expected)
 
 
@@ -175,14 +174,12 @@ def _half_steps(declared: FloatArray) -> FloatArray:
 
 
 def _observed(said: DeclaredNetwork) -> str:
-    """The one input of the network, of which the metadata names terms."""
     vector = said.network.inputs[0]
     is_of_terms = len(said.network.inputs) == 1 and said.view.operation(vector) in ("concatenate", "history")
     return need(vector, when=is_of_terms and bool(said.words("observation_names")))
 
 
 def _check_terms(said: DeclaredNetwork) -> Iterator[Finding]:
-    """Each side may call a term otherwise."""
     vector, terms, key = _observed(said), said.words("observation_names"), "observation_names"
     own = said.view.inputs_of(vector)
     if len(own) != len(terms):

@@ -72,7 +72,6 @@ class Artefacts:
 
     @cached_property
     def view(self) -> BundleView | None:
-        """The bundle as rules read it."""
         return None if self.bundle is None else self.bundle.once(BundleView)
 
     @cached_property
@@ -82,12 +81,10 @@ class Artefacts:
 
     @cached_property
     def clips(self) -> tuple[ClipView, ...]:
-        """Every raw clip."""
         return tuple(document.once(ClipView) for document in self.others if document.kind is Kind.RAW_CLIP)
 
     @cached_property
     def teachers(self) -> tuple[TeacherView, ...]:
-        """Every teacher batch and prediction."""
         return tuple(document.once(TeacherView) for document in self.others if document.kind is not Kind.RAW_CLIP)
 
     @cached_property
@@ -190,7 +187,6 @@ def _kept(_: Document) -> dict[Check, tuple[Finding, ...]]:
 
 
 def _networks(subject: Artefacts) -> Iterator[DeclaredNetwork]:
-    """Every model of one network, with the contract that declares the network."""
     view = None if subject.system is None else subject.system.declared
     if subject.system is None or view is None:
         return

@@ -153,7 +153,6 @@ def _check_inputs_used(graph: ModelGraph, outputs: Sequence[str]) -> Iterator[Fi
 
 
 def _reached(graph: ModelGraph, outputs: Sequence[str]) -> tuple[set[str], set[str]]:
-    """The names whose values, and those whose shapes only, the outputs depend on."""
     makers = {name: node for node in graph.nodes for name in node.outputs}
     values, shapes, waiting = set(outputs), set[str](), list(outputs)
     while waiting:

@@ -28,7 +28,6 @@ from rigpact.contract.rules.bundle_view import (
     FileView,
     NamedArray,
     Unread,
-    declared_columns,
     finite_array,
     is_finite_float32,
     json_to_array,
@@ -61,13 +60,11 @@ class ClipView(FileView):
 
     @cached_property
     def frames(self) -> tuple[Mapping[str, Any], ...]:
-        """Every frame that is an object."""
         frames = self.root.get("Frames")
         return tuple(frame for frame in frames if isinstance(frame, Mapping)) if isinstance(frames, list) else ()
 
     @cached_property
     def bone_names(self) -> tuple[str, ...]:
-        """Names from the clip's own skeleton; empty if there are none."""
         return json_to_names(member(self.root, "meta", "skeleton", "bone_names")) or ()
 
     @cached_property
@@ -87,11 +84,6 @@ class ClipView(FileView):
         need(values, when=values.ndim == len(shape) + 1 and is_finite_float32(values) and len(values) > 0)
         fits = all(wanted in (-1, found) for wanted, found in zip(shape, values.shape[1:], strict=True))
         return need(values, when=fits)
-
-    @cached_property
-    def columns(self) -> str:
-        """Which columns the six numbers are; the contract's default if the clip declares none that rigpact knows."""
-        return declared_columns(self.root.get("meta"))
 
     @cached_property
     def rotations(self) -> FloatArray:
@@ -216,7 +208,6 @@ class TeacherView(FileView):
         return {path: array for path, array in read.items() if array is not None and array.ndim == 2}
 
     def has(self, path: tuple[str, ...]) -> bool:
-        """Whether one of `arrays` is there and finite."""
         return path in self.arrays and is_finite_float32(self.arrays[path])
 
     def rows_at(self, path: tuple[str, ...]) -> FloatArray:
@@ -234,7 +225,6 @@ class Rows:
 
     @property
     def path(self) -> Path:
-        """The teacher file."""
         return self.file.path
 
     @property
@@ -311,7 +301,6 @@ class Rows:
         return self.file.rows_at(self.aux_path(key))
 
     def aux_path(self, key: str) -> tuple[str, ...]:
-        """Where `aux` finds it."""
         path = ("teacher", "aux_inputs", key)
         return path if self.file.has(path) else ("aux_inputs", key)
 

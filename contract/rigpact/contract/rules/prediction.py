@@ -6,7 +6,6 @@ the motion from one frame to the next. A clip without motion decides nothing.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -109,9 +108,9 @@ def denorm_rounding(scaled: FloatArray, mean: FloatArray) -> FloatArray:
     return np.asarray(4 * UNIT_ROUNDOFF * (np.abs(scaled) + np.abs(mean)))
 
 
-def mean_miss_deg(found: FloatArray, expected: FloatArray) -> float:
-    """The mean angle between two arrays of rotations."""
-    return float(np.degrees(rotation_angle_rad(found @ transposed(expected)).mean()))
+def miss_deg(found: FloatArray, expected: FloatArray) -> FloatArray:
+    """The angles between two arrays of rotations, (..., 3, 3)."""
+    return np.asarray(np.degrees(rotation_angle_rad(found @ transposed(expected))))
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def readings(rows: Rows) -> Readings:
     need(steps, when=float(rot6d_defect(steps + means).max()) > 6 * rounding)
     delta = rot6d_to_matrix(steps + identity_rot6d(columns), columns)
     pose, raw = (rot6d_to_matrix(six, columns) for six in (steps + means, recorded))
-    return Readings(*(mean_miss_deg(found, poses[1:]) for found in (delta @ poses[:-1], pose, raw)))
+    return Readings(*(float(miss_deg(found, poses[1:]).mean()) for found in (delta @ poses[:-1], pose, raw)))
 
 
 def is_worse_than_copying(error_deg: float, copied_deg: float) -> bool:
@@ -196,62 +195,47 @@ def _check_columns(rows: Rows) -> Iterator[Finding]:
     yield from not_poses(NOT_A_POSE, rows, rows.predicted_columns, Y_NORM)
 
 
-@dataclass(frozen=True, eq=False)
-class _Judged:
-    """Predicted poses beside the current and the next ones of the same rows, each (T, B, 3, 3)."""
-
-    current: FloatArray
-    following: FloatArray
-    predicted: FloatArray
-
-    @cached_property
-    def errors_deg(self) -> FloatArray:
-        """The angle between predicted and next pose, (T, B)."""
-        return np.asarray(np.degrees(rotation_angle_rad(self.predicted @ transposed(self.following))))
-
-    def slope(self) -> tuple[float, float]:
-        """Least squares of predicted on true steps, as rotation vectors, and the slope's standard error by frames."""
-        true = rotation_vector(self.following @ transposed(self.current))
-        said = rotation_vector(self.predicted @ transposed(self.current))
-        products, powers = (said * true).sum(axis=(1, 2)), (true**2).sum(axis=(1, 2))
-        power = float(powers.sum())
-        slope = float(products.sum()) / power
-        return slope, float(np.sqrt(np.sum((products - slope * powers) ** 2))) / power
-
-
 def _check_poses(rows: Rows) -> Iterator[Finding]:
     poses, following, predicted = rows.poses, rows.next_poses, rows.predicted
     need(poses, when=3 <= len(poses) == len(predicted) and following.shape[1:] == predicted.shape[1:])
     count = need(len(following), when=len(following) <= len(poses))
-    judged = _Judged(poses[:count], following, predicted[:count])
-    step_deg = mean_miss_deg(judged.current, following)
+    current, predicted = poses[:count], predicted[:count]
+    errors, step_deg = miss_deg(predicted, following), float(miss_deg(current, following).mean())
     if step_deg > _STILL_DEG:
-        yield from _check_steps(rows, judged, step_deg)
-    yield from _check_diagnostics(rows, judged)
+        yield from _check_steps(rows, (current, following, predicted), errors, step_deg)
+    yield from _check_diagnostics(rows, errors)
 
 
-def _check_steps(rows: Rows, judged: _Judged, step: float) -> Iterator[Finding]:
-    place, error, worst = (*Y_NORM,), float(judged.errors_deg.mean()), float(judged.errors_deg.max())
+def _check_steps(
+    rows: Rows, judged: tuple[FloatArray, FloatArray, FloatArray], errors: FloatArray, step: float
+) -> Iterator[Finding]:
+    place, error, worst = (*Y_NORM,), float(errors.mean()), float(errors.max())
     if worst < SAME_DEG:
         yield EQUALS_TARGET.at(rows.path, place, worst_deg=worst, step_deg=step)
         return
-    if float(np.ptp(judged.predicted, axis=0).max()) < UNIT_ROUNDOFF:
-        yield PREDICTION_FROZEN.at(rows.path, place, count=len(judged.predicted), step_deg=step)
+    current, following, predicted = judged
+    if float(np.ptp(predicted, axis=0).max()) < UNIT_ROUNDOFF:
+        yield PREDICTION_FROZEN.at(rows.path, place, count=len(predicted), step_deg=step)
         return
-    slope, spread = judged.slope()
+    # least squares of predicted on true steps, as rotation vectors, and the slope's standard error by frames
+    true, said = (rotation_vector(each @ transposed(current)) for each in (following, predicted))
+    products, powers = (said * true).sum(axis=(1, 2)), (true**2).sum(axis=(1, 2))
+    power = float(powers.sum())
+    slope = float(products.sum()) / power
+    spread = float(np.sqrt(np.sum((products - slope * powers) ** 2))) / power
     if slope > max(_LARGEST_SLOPE, 1 + _SPREADS * spread):
         yield COMPOSED_WITH_TARGET.at(rows.path, place, slope=slope, spread=spread, error_deg=error)
     if is_worse_than_copying(error, step):
         yield WORSE_THAN_COPYING.at(rows.path, place, model_deg=error, copy_deg=step)
 
 
-def _check_diagnostics(rows: Rows, judged: _Judged) -> Iterator[Finding]:
+def _check_diagnostics(rows: Rows, errors: FloatArray) -> Iterator[Finding]:
     """Compare the file's own diagnostics with its rows; the target of the last row may be absent."""
-    unknown, errors = 1 - len(judged.following) / len(rows.poses), judged.errors_deg
+    unknown = 1 - len(errors) / len(rows.poses)
     clamped = float(np.maximum(errors, _ACOS_FLOOR_DEG).mean())
     slack = clamped - float(errors.mean()) + _DIAGNOSTIC * clamped + 2 * unknown * float(errors.mean(axis=1).max())
     told = {"GeoDeg": (float(errors.mean()), slack)}
-    squares = known(lambda: _squared_errors(rows, len(judged.following)))
+    squares = known(lambda: _squared_errors(rows, len(errors)))
     if squares is not None:
         expected = float(squares.mean())
         told["MSEnormY"] = expected, _DIAGNOSTIC * expected + 2 * unknown * float(squares.max())

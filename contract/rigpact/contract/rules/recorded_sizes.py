@@ -63,7 +63,6 @@ class Expected:
 
     @property
     def words(self) -> str:
-        """What a spread is called."""
         return "deviations" if self.keys[1] == "std" else "half ranges"
 
 
@@ -129,7 +128,6 @@ def _rows(view: DeclaredView, expected: Expected, stages: Mapping[str, FloatArra
 
 
 def _groups(view: DeclaredView, vector: str) -> dict[tuple[str, str], list[int]]:
-    """The channels of a vector that come from one stage and have one unit."""
     units = [field.unit for field in view.layout(vector) for _ in range(field.size)]
     groups: dict[tuple[str, str], list[int]] = {}
     for channel, ((source, _), unit) in enumerate(zip(view.channels(vector), units, strict=True)):
@@ -176,17 +174,14 @@ class _Beside:
 
     @cached_property
     def mean(self) -> FloatArray:
-        """Where the rows lie on average."""
         return np.asarray(self.rows.mean(axis=0) / self.spread)
 
     @cached_property
     def deviation(self) -> FloatArray:
-        """How far they move about it."""
         return np.asarray(self.rows.std(axis=0) / self.spread)
 
     @cached_property
     def declared(self) -> FloatArray:
-        """Where they are declared to lie."""
         return self.centre / self.spread
 
     @property

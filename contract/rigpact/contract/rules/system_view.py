@@ -38,12 +38,10 @@ class DeclaredView:
 
     @property
     def root(self) -> Mapping[str, Any]:
-        """The root of the file."""
         return self.document.data
 
     @property
     def path(self) -> object:
-        """The file."""
         return self.document.path
 
     @cached_property
@@ -56,7 +54,6 @@ class DeclaredView:
         return {table["name"]: place for place, table in declared_tables(self.root)}
 
     def at(self, stage: str, *keys: str) -> str:
-        """The place of a stage, or of one of its keys."""
         return json_pointer(*self._places[stage], *keys)
 
     def stages_of(self, *operations: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -74,16 +71,13 @@ class DeclaredView:
         return (of,) if isinstance(of, str) else tuple(of)
 
     def layout(self, stage: str) -> FieldLayout:
-        """The fields of a vector."""
         return self.system.graph[stage].fields(None)
 
     def names(self, stage: str) -> tuple[str, ...]:
-        """The names of its fields."""
         return tuple(each.name for each in self.layout(stage))
 
     @property
     def lists(self) -> Mapping[str, tuple[str, ...]]:
-        """The lists of [names]."""
         return {name: tuple(words) for name, words in self.root.get("names", {}).items()}
 
     def list_of(self, names: tuple[str, ...]) -> str:
@@ -126,7 +120,6 @@ class DeclaredView:
         return found if len(found) == len(own) else own
 
     def networks(self) -> Iterator[NetworkBinding]:
-        """Yield every network."""
         yield from self.system.networks.values()
 
 

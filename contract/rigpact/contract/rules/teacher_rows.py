@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,6 @@ def _check_layouts(file: TeacherView, bundle: BundleView) -> Iterator[Finding]:
 
 
 def _difference(found: Layout, expected: Layout) -> str:
-    """Describe the first slice that differs between two layouts; empty if none does."""
     for entry in expected:
         if entry.name not in found:
             return f"has no slice {entry.name}, the bundle has it at [{entry.start}, {entry.stop})"
@@ -218,7 +217,6 @@ class InputClamp:
     who: str
 
     def cuts(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Where a value is cut off."""
         return np.asarray((values < self.low) | (values > self.high))
 
 
@@ -296,48 +294,33 @@ def _check_targets(rows: Rows) -> Iterator[Finding]:
     yield from at_first(TARGET_NOT_NEXT, rows.path, place, bad, "bones and rows", "row bone", **values)
 
 
-@dataclass(frozen=True, eq=False)
-class _Told:
-    """Condition rows beside the state's root velocities of the frame that they may be of, `lag` frames later."""
-
-    lag: int
-    cond: FloatArray
-    velocity: FloatArray
-
-    @cached_property
-    def speeds(self) -> FloatArray:
-        return np.asarray(np.linalg.norm(self.velocity, axis=-1))
-
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Where the state tells a speed that rounding does not change."""
-        return np.asarray(np.isfinite(self.speeds) & (self.speeds > _SLOWEST_M_S))
-
-    @cached_property
-    def wrong(self) -> NDArray[np.bool_]:
-        """Where the condition says another speed."""
-        return np.asarray(self.known & (np.abs(self.cond[:, 6] - self.speeds) > _SPEED * self.speeds))
+def _speeds(cond: FloatArray, velocity: FloatArray) -> tuple[FloatArray, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Root speeds of the state, where rounding does not change them, and where the condition says another."""
+    speeds = np.asarray(np.linalg.norm(velocity, axis=-1))
+    known = np.isfinite(speeds) & (speeds > _SLOWEST_M_S)
+    return speeds, known, known & (np.abs(cond[:, 6] - speeds) > _SPEED * speeds)
 
 
 def _check_against_velocity(rows: Rows) -> Iterator[Finding]:
     cond, velocity = rows.file.rows_at(COND), rows.root_velocity
     need(cond, when=len(cond) == len(velocity) and cond.shape[1] == CONDITION_WIDTH)
-    told = [_Told(lag, *lagged(cond, velocity, lag)) for lag in rows.condition_lags]
-    best = min(told, key=lambda each: int(each.wrong.sum()))
-    if not best.known.any():
+    pairs = [(lag, *lagged(cond, velocity, lag)) for lag in rows.condition_lags]
+    lag, said, shown = min(pairs, key=lambda pair: int(_speeds(*pair[1:])[2].sum()))
+    speeds, known, wrong = _speeds(said, shown)
+    if not known.any():
         return
-    first, said, shown = max(-best.lag, 0), best.cond[best.known], best.velocity[best.known]
-    if best.wrong.any():
-        place, speeds = int(np.flatnonzero(best.wrong)[0]), best.speeds[best.known]
-        slope = float(np.sum(said[:, 6] * speeds) / np.sum(speeds**2))
+    first, said, shown = max(-lag, 0), said[known], shown[known]
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        slope = float(np.sum(said[:, 6] * speeds[known]) / np.sum(speeds[known] ** 2))
         guess = ": it is in cm/s" if abs(slope / 100 - 1) < _SPEED else ""
-        row, values = first + place, {"expected": float(best.speeds[place]), "slope": slope, "guess": guess}
+        row, values = first + place, {"expected": float(speeds[place]), "slope": slope, "guess": guess}
         yield COND_SPEED_DIFFERS.at(rows.path, (*COND, row, 6), row=row, found=float(cond[row, 6]), **values)
     angle = float(np.median(angle_between_deg(said[:, 4:6], shown)))
     if angle > _NEXT_DIRECTION_DEG:
         readings = ((words, angle_between_deg(said[:, 4:6], turned(shown))) for words, turned in _DIRECTION_READINGS)
         guess = next((f": {words}" for words, angles in readings if float(np.median(angles)) < 1.0), "")
-        row = first + int(np.flatnonzero(best.known)[0])
+        row = first + int(np.flatnonzero(known)[0])
         yield COND_DIRECTION_DIFFERS.at(rows.path, (*COND, row, 4), angle_deg=angle, count=len(said), guess=guess)
 
 

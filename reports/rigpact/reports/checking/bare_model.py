@@ -153,7 +153,6 @@ def _is_finite(
 
 
 def _runs(places: list[int]) -> str:
-    """`3, 12 to 17`, the first of them."""
     cuts = np.flatnonzero(np.diff(places) != 1) + 1
     runs = [f"{part[0]}" if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in np.split(np.array(places), cuts)]
     return ", ".join(runs[:8]) + (f" and {len(runs) - 8} more" if len(runs) > 8 else "")

@@ -55,7 +55,6 @@ def system_files(
 
 
 def _own_models(system: System | None) -> Iterator[tuple[Path, System | None]]:
-    """Every model that the contract names, with the part of the system that it answers."""
     for network in () if system is None else system.networks.values():
         if network.path is not None and system is not None:
             yield network.path, bound_part(system, network)
@@ -281,7 +280,6 @@ def _judged(request: CheckRequest, path: str) -> FindingsReport:
 
 
 def _not_read(path: str, error: UnusableInput) -> FindingsReport:
-    """A file that counts as missing, with the reason."""
     finding = FILE_NOT_READ.at(path, "", reason=error.one_line())
     return FindingsReport((finding,), Ledger(1, 0), {"files": []})
 
@@ -304,7 +302,6 @@ def _artefact_or_report(path: Path) -> Document | FindingsReport | None:
 
 
 def _artefact(path: Path) -> Document | None:
-    """The file if it is an artefact, None if it is other JSON; UnusableInput for an unreadable file."""
     file = read_json(path)
     if not isinstance(file.data, dict) or kind_of(file.data) is None:
         return None
@@ -312,7 +309,6 @@ def _artefact(path: Path) -> Document | None:
 
 
 def _contracts_beside(model: Path) -> tuple[Document, ...]:
-    """The bundles and system contracts in the folder of a model; unreadable files are ignored."""
     found: list[Document] = []
     for path in sorted(model.parent.glob("*.json")):
         with suppress(UnusableInput):

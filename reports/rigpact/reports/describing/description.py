@@ -251,7 +251,6 @@ def operation_sections(operations: Sequence[Operation]) -> list[Section]:
 
 
 def _shared(operation: Operation) -> list[Section]:
-    """The conventions of the whole contract that an operation looks at, if any."""
     rows = tuple((knob.name, ", ".join(knob.values), meaning_of(knob)) for knob in operation.shared)
     line = "Every stage that looks at one shares it; the system's page says its value."
     return [Section("Conventions", (line,), ("name", "readings", "what it decides"), rows)] if rows else []
