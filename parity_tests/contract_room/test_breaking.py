@@ -163,6 +163,13 @@ def test_the_version_step_follows_from_who_has_to_do_what(compare, name, step):
     assert found.changes[0].kind.name in found.version_reason
 
 
+def test_the_reason_of_the_step_is_a_change_that_demands_it(compare: Compare) -> None:
+    """Reading the code again, which comes first in the list, is no reason to train again."""
+    old, new = versions(BY_NAME["state slices as arrays"])
+    BY_NAME["StdX two per cent off"].edit(new)
+    assert "(layout-ambiguous at" in compare(old, new).version_reason
+
+
 @every_case(
     ("name", "pointer", "message"),
     [("MuX moved by two deviations", "/MuX/9", "by 2 deviations (BoneRotations6D, pelvis)"),

@@ -107,8 +107,10 @@ def _broken(folder, kind):
     """A folder of which no contract is drafted."""
     path = write_model(folder / "net.onnx", 9, 2)
     model = onnx.load(path)
-    if kind == "nothing":
+    if kind in {"nothing", "foreign"}:
         path.unlink()
+        for name in ("a.txt", "deploy.yaml") * (kind == "foreign"):
+            (folder / name).touch()
     elif kind == "contract":
         (folder / "contract.toml").write_text("mine", encoding="utf-8")
     elif kind == "broken":
@@ -128,7 +130,8 @@ def _broken(folder, kind):
 @every_case(
     ("kind", "says"),
     [
-        ("nothing", "no contract and no model"), ("contract", "--force"), ("broken", "onnx"),
+        ("nothing", "no contract and no model"), ("foreign", "deploy.yaml` reads another stack's"),
+        ("contract", "--force"), ("broken", "onnx"),
         ("free", "of a free width, expected fixed axes"), ("weights", "weights that are not in the model's folder"),
     ],
 )  # fmt: skip

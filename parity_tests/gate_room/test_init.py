@@ -3,7 +3,9 @@
 import json
 import shutil
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import onnx
@@ -12,6 +14,7 @@ import pytest
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.contract.settings.gate import KEY, RecordedRun
 from rigpact.contract.settings.table import tables_of
+from rigpact.reports.gate.found_files import FoundFiles, clip_of_trace
 
 from ..engine_recordings import ENGINE
 from ..trust_room.tiny_project import git
@@ -147,3 +150,19 @@ def test_the_base_is_the_branch_that_is_merged_into(project, command):
         assert written(project).get("base") == base, names
     with_bundle(project, "meta", "bone_names", value=lambda names: names[::-1])
     assert "RP969" in command("gate", "--format", "json").out
+
+
+@pytest.mark.parametrize(
+    ("named", "clips", "own", "expected"),
+    [
+        (None, (), (), None), (None, (), ("walk_1.npz",), "walk_1.npz"), (None, ("walk.json",), ("walk_1.npz",), "walk.json"),
+        ("run", ("walk.json", "run.clip.json", "run.json"), (), "run.clip.json"),
+    ],
+)  # fmt: skip
+def test_a_recording_is_driven_by_the_clip_that_it_names_or_is_named_after_or_by_itself(
+    named: str | None, clips: Iterable[str], own: Iterable[str], expected: str | None
+) -> None:
+    """A recording that is driven by its own numbers agrees with a clip that nobody played."""
+    found = FoundFiles(clips=[*map(Path, clips)], own_clips=[*map(Path, own)])
+    trace: Any = SimpleNamespace(header=SimpleNamespace(clip=named))
+    assert clip_of_trace(Path("walk_1.npz"), trace, found) == (expected and Path(expected))
