@@ -17,15 +17,16 @@ from collections.abc import Sequence
 from copy import copy
 from functools import cache
 from importlib import import_module
+from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandInfo
 
 from rigpact.contract.errors import DISK_REFUSES, UnusableInput, disk_refusal, error_text
-from rigpact.reports.command_line.left_out import COMMANDS, Command
-from rigpact.reports.command_line.options import example
+from rigpact.reports.command_line.options import COMMANDS, example, is_same
 from rigpact.reports.command_line.report_formats import with_options
 
 _EXIT_INTERRUPTED = 130
@@ -58,6 +59,96 @@ class _Program(TyperGroup):
                     if each and not each.hidden
                 ]
             )
+
+
+_ALIKE = {
+    "--companion": "auxiliary statistics", "--set": "a convention", "--conventions": "a file of them",
+    "--operations": "your own, which run", "--config": "in place of the nearest rigpact.toml",
+    "--report": "a further answer", "--html": "the answer as a page", "--strict": "warnings fail too",
+    "--quiet": "the verdict alone",
+}  # fmt: skip
+"""What many commands have alike, in few words."""
+
+
+class _Command(TyperCommand):
+    """A command that looks into the settings for what its line leaves out, and says all that is missing at once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; what is required and missing is said in `invoke`."""
+        required = [each for each in self.params if each.required and not {"-h", "--help"} & {*args}]
+        for each in required:
+            each.required = False
+        try:
+            return super().parse_args(ctx, args)
+        finally:
+            for each in required:
+                each.required = True
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The options of this command in a list; those that many commands have alike in a paragraph."""
+        alike: dict[Any, str] = {
+            each: words for each in self.params for name, words in _ALIKE.items() if name in each.opts
+        }
+        for each in alike:
+            each.hidden = True
+        try:
+            super().format_options(ctx, formatter)
+        finally:
+            for each in alike:
+                each.hidden = False
+        if alike:
+            with formatter.section("As in other commands"):
+                formatter.write_text("; ".join(f"{_word(each)}: {words}" for each, words in alike.items()))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Fill in, refuse, then work."""
+        from rigpact.contract.files import refuse_output
+        from rigpact.reports.terminal import say, say_aside
+
+        reads = COMMANDS.get(str(ctx.info_name))
+        line = ""
+        if reads:
+            from rigpact.reports.command_line.left_out import filled  # what opens files is loaded where some are read
+
+            line = filled(ctx.params, reads)
+        needed = reads.needed if reads else ()
+        is_probe = bool(ctx.params.get("probe"))  # which takes neither clip nor output
+        required = [each for each in self.params if (each.required and not is_probe) or each.name in needed]
+        missing = [each for each in required if not ctx.params[each.name]]
+        if missing:
+            found, expected = ", ".join(f"no {_word(each)}" for each in missing), "all of them" if missing[1:] else "it"
+            hint = f"`{ctx.command_path} --help` shows an example"
+            if any(each.name == "bundle" for each in missing):
+                hint += "; `rigpact init` writes a rigpact.toml that names the contract"
+            raise UnusableInput(ctx.command_path, found, expected, hint)
+        for each in self.params:
+            if isinstance(value := ctx.params[each.name], float) and not isfinite(value):
+                raise UnusableInput(_word(each), str(value), "a finite number")
+        read = [value for key, value in ctx.params.items() if key not in _WRITTEN and isinstance(value, str | Path)]
+        files = (
+            each.name
+            for each in self.params
+            if each.name in _WRITTEN and each.metavar != "FOLDER" and ctx.params[each.name]
+        )
+        for target in (Path(ctx.params[key]) for key in files):
+            refuse_output(target)
+            if any(is_same(each, target) for each in read):
+                raise UnusableInput(
+                    target, "a file that this command reads", "another file to write to", "it would be lost"
+                )
+        if line and not ctx.params.get("is_quiet"):
+            (say if ctx.params.get("output_format") == "text" else say_aside)(line)
+        return super().invoke(ctx)
+
+
+def _word(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return str(parameter.metavar or parameter.name.upper())
+    return f"{max(parameter.opts, key=len)} {parameter.metavar or ''}".strip()
+
+
+_WRITTEN = ("out", "table", "patch", "html", "probe")
+"""Parameters of files that a command writes anew."""
 
 
 _COMMANDS = {
@@ -98,7 +189,7 @@ def _add(own: typer.Typer, name: str) -> None:
         "html": name in _JUDGING, "is_quiet": name not in _NO_VERDICT,
     }  # fmt: skip
     whole = with_options(command, *(option for option, has_it in options.items() if has_it))
-    own.command(name, cls=Command, epilog=example(name))(whole)
+    own.command(name, cls=_Command, epilog=example(name))(whole)
 
 
 @cache

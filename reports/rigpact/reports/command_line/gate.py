@@ -60,13 +60,9 @@ def gate(
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive import write_archive
 
-    given = {
-        "--archive": archive,
-        "--from": from_archive,
-        "--base": base,
-        "--report": formats.ASKED.get(),
-        "--strict": strict,
-    }
+    files = formats.asked_formats()
+    given: dict[str, object] = {"--archive": archive, "--from": from_archive, "--base": base, "--strict": strict}
+    given |= {"--report": set(files) - {"html"}, "--html": "html" in files}
     words = [name for name, value in given.items() if value]
     if selftest or only:
         _refuse_beside_selftest(words, output_format, is_asked=selftest)

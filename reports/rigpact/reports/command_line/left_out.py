@@ -4,142 +4,32 @@ that stand in each other's place are recognised.
 Only files, conventions and words come from settings, never code: a module runs because the command line names it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from math import isfinite
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from typer.core import TyperCommand
-
+from rigpact.contract.contract_files import open_contract
+from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
-
-if TYPE_CHECKING:
-    from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.contract.files import directory_hint, refuse_unread_folder, spelling_of
+from rigpact.contract.files.reading import is_pattern
+from rigpact.contract.settings.gate import GateSettings, RecordedRun
+from rigpact.reference_runtime.recordings.named_columns import NoVector, opened_recording
+from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, open_file
+from rigpact.reports.command_line.options import Reads, configuration_from_option, is_same
+from rigpact.reports.file_lists import files_of_settings
 
 Values = dict[str, Any]
 """What a command line gives to each parameter of a command; None, or an empty list, where it leaves it out."""
 
 
-@dataclass(frozen=True)
-class Reads:
-    """What a command reads. judged: the parameters of the files that it judges. needed: those that it cannot do without.
-
-    drives: whether what is judged is the clip of a run. lists: the parameters that take several values. is_sure: whether the
-    settings' contract is meant in any case; else only where it has the vectors of what is judged. folders: whether what is
-    judged may be a folder, or a pattern.
-    """
-
-    judged: tuple[str, ...]
-    needed: tuple[str, ...] = ()
-    drives: bool = False
-    lists: tuple[str, ...] = ()
-    is_sure: bool = True
-    folders: bool = False
-
-
-COMMANDS: Mapping[str, Reads] = {
-    "check": Reads(("paths",), lists=("paths",), folders=True),
-    "explain": Reads(("recording",)),
-    "diff": Reads(("a", "b"), lists=("companion",), is_sure=False, folders=True),
-    "nan": Reads(("file",), ("bundle",), drives=True),
-    "run": Reads(("clip",), ("bundle",), drives=True),
-    "convert": Reads(("recording",), is_sure=False, folders=True),
-    "sweep": Reads(("clip",), ("bundle",), drives=True, lists=("clip", "onnx"), folders=True),
-}
-"""The commands that find in rigpact.toml what their line leaves out."""
-_ALIKE = {
-    "--companion": "auxiliary statistics", "--set": "a convention", "--conventions": "a file of them",
-    "--operations": "your own, which run", "--config": "in place of the nearest rigpact.toml",
-    "--report": "a further answer", "--html": "the answer as a page", "--strict": "warnings fail too",
-    "--quiet": "the verdict alone",
-}  # fmt: skip
-"""What many commands have alike, in few words."""
-
-
-class Command(TyperCommand):
-    """A command that looks into the settings for what its line leaves out, and says all that is missing at once."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words; what is required and missing is said in `invoke`."""
-        required = [each for each in self.params if each.required and not {"-h", "--help"} & {*args}]
-        for each in required:
-            each.required = False
-        try:
-            return super().parse_args(ctx, args)
-        finally:
-            for each in required:
-                each.required = True
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """The options of this command in a list; those that many commands have alike in a paragraph."""
-        alike: dict[Any, str] = {
-            each: words for each in self.params for name, words in _ALIKE.items() if name in each.opts
-        }
-        for each in alike:
-            each.hidden = True
-        try:
-            super().format_options(ctx, formatter)
-        finally:
-            for each in alike:
-                each.hidden = False
-        if alike:
-            with formatter.section("As in other commands"):
-                formatter.write_text("; ".join(f"{_word(each)}: {words}" for each, words in alike.items()))
-
-    def invoke(self, ctx: Any) -> Any:
-        """Fill in, refuse, then work."""
-        reads = COMMANDS.get(str(ctx.info_name))
-        line = fill(ctx.params, reads) if reads else ""
-        if reads:
-            _refuse_absent(ctx.params, reads)
-            _refuse_exchanged(ctx.params, reads)
-        needed = reads.needed if reads else ()
-        is_probe = bool(ctx.params.get("probe"))  # which takes neither clip nor output
-        required = [each for each in self.params if (each.required and not is_probe) or each.name in needed]
-        missing = [each for each in required if not ctx.params[each.name]]
-        if missing:
-            found, expected = ", ".join(f"no {_word(each)}" for each in missing), "all of them" if missing[1:] else "it"
-            hint = f"`{ctx.command_path} --help` shows an example"
-            if any(each.name == "bundle" for each in missing):
-                hint += "; `rigpact init` writes a rigpact.toml that names the contract"
-            raise UnusableInput(ctx.command_path, found, expected, hint)
-        for each in self.params:
-            if isinstance(value := ctx.params[each.name], float) and not isfinite(value):
-                raise UnusableInput(_word(each), str(value), "a finite number")
-        from rigpact.contract.files import refuse_output
-
-        read = [value for key, value in ctx.params.items() if key not in _WRITTEN and isinstance(value, str | Path)]
-        files = (
-            each.name
-            for each in self.params
-            if each.name in _WRITTEN and each.metavar != "FOLDER" and ctx.params[each.name]
-        )
-        for target in (Path(ctx.params[key]) for key in files):
-            refuse_output(target)
-            if any(_is_same(each, target) for each in read):
-                raise UnusableInput(
-                    target, "a file that this command reads", "another file to write to", "it would be lost"
-                )
-        if line:
-            from rigpact.reports.terminal import say, say_aside
-
-            if not ctx.params.get("is_quiet"):
-                (say if ctx.params.get("output_format") == "text" else say_aside)(line)
-        return super().invoke(ctx)
-
-
-def _word(parameter: Any) -> str:
-    if parameter.param_type_name == "argument":
-        return str(parameter.metavar or parameter.name.upper())
-    return f"{max(parameter.opts, key=len)} {parameter.metavar or ''}".strip()
-
-
-_WRITTEN = ("out", "table", "patch", "html", "probe")
-"""Parameters of files that a command writes anew."""
+def filled(values: Values, reads: Reads) -> str:
+    """`fill`, after which nothing may be absent or stand in the place of another file."""
+    line = fill(values, reads)
+    _refuse_absent(values, reads)
+    _refuse_exchanged(values, reads)
+    return line
 
 
 def fill(values: Values, reads: Reads) -> str:
@@ -147,8 +37,6 @@ def fill(values: Values, reads: Reads) -> str:
 
     Where the command line names a contract nothing is taken: the settings may speak of another one.
     """
-    from rigpact.reports.command_line.options import configuration_from_option
-
     own, judged = values.get("config"), _judged(values, reads)
     if values["bundle"] or values.get("module") or values.get("each"):
         return ""
@@ -169,11 +57,8 @@ def fill(values: Values, reads: Reads) -> str:
 
 def _taken(values: Values, reads: Reads, gate: GateSettings, folder: Path) -> Iterator[tuple[str, Any]]:
     """What the settings give to parameters that are left out."""
-    from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS
-    from rigpact.reports.file_lists import files_of_settings
-
     row = next(
-        (each for each in (*gate.traces, *gate.teacher) if _is_same(values.get("recording"), folder / each.file)), None
+        (each for each in (*gate.traces, *gate.teacher) if is_same(values.get("recording"), folder / each.file)), None
     )
     for key, words in _files(values, reads, gate, row).items():
         if key in values and not values[key] and any(words):
@@ -208,10 +93,6 @@ def _words(conventions: Mapping[str, Any], given: set[str]) -> Iterator[str]:
             yield f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"
 
 
-def _is_same(word: object, path: Path) -> bool:
-    return word is not None and path.exists() and Path(str(word)).exists() and path.samefile(str(word))
-
-
 def _shown(key: str, value: Any, reads: Reads) -> str:
     word = "" if key in reads.judged else {"bundle": "--contract", "settings": "--set"}.get(key, f"--{key}")
     return " ".join(f"{word} {each}".strip() for each in ([value] if isinstance(value, str) else value))
@@ -224,11 +105,6 @@ def _judged(values: Values, reads: Reads) -> list[Path]:
 
 def _unfit(judged: Iterable[Path], contract: Path) -> str:
     """Why a contract is not that of the files that are judged, '' where it may be."""
-    from rigpact.contract.contract_files import open_contract
-    from rigpact.contract.documents import Kind
-    from rigpact.reference_runtime.recordings.named_columns import NoVector, opened_recording
-    from rigpact.reference_runtime.recordings.opened import open_file
-
     for path in judged:
         if path.is_file() and open_file(path).kind is Kind.COLUMNS:
             try:
@@ -240,31 +116,20 @@ def _unfit(judged: Iterable[Path], contract: Path) -> str:
 
 def is_contract(path: Path) -> bool:
     """Whether a file holds a contract: a schema bundle, or one of another system."""
-    from rigpact.contract.documents import Kind
-    from rigpact.reference_runtime.recordings.opened import open_file
-
     return path.is_file() and open_file(path).kind in {Kind.BUNDLE, Kind.SYSTEM_CONTRACT, Kind.DECLARATION}
 
 
 def _needs_none(path: Path) -> bool:
     """Whether a side of a comparison is a function or a model, which no contract is needed for."""
-    from rigpact.contract.documents import Kind
-    from rigpact.reference_runtime.recordings.opened import open_file
-
     return ".py:" in path.name or (path.is_file() and open_file(path).kind is Kind.MODEL)
 
 
 def _is_recording(path: Path) -> bool:
-    from rigpact.reference_runtime.recordings.opened import open_file
-
     return path.is_file() and open_file(path).is_recording
 
 
 def _refuse_absent(values: Values, reads: Reads) -> None:
     """UnusableInput for a file to judge that is not there, or is a folder."""
-    from rigpact.contract.files import directory_hint, refuse_unread_folder, spelling_of
-    from rigpact.contract.files.reading import is_pattern
-
     for path in () if values.get("base") else _judged(values, reads):
         if path.is_dir() and not reads.folders:
             refuse_unread_folder(path)

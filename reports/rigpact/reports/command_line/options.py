@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -173,6 +174,40 @@ def save_baseline(
     count = write_baseline(path, failing, given["owner"], given["reason"], given["expires"])
     say(f'{number_of(count, "known finding")} written to {path}; name it in rigpact.toml: baseline = "{path.name}"')
 
+
+def is_same(word: object, path: Path) -> bool:
+    """Whether a word names this file."""
+    return word is not None and path.exists() and Path(str(word)).exists() and path.samefile(str(word))
+
+
+# What the commands read that find in rigpact.toml what their line leaves out.
+@dataclass(frozen=True)
+class Reads:
+    """What a command reads. judged: the parameters of the files that it judges. needed: those that it cannot do without.
+
+    drives: whether what is judged is the clip of a run. lists: the parameters that take several values. is_sure: whether the
+    settings' contract is meant in any case; else only where it has the vectors of what is judged. folders: whether what is
+    judged may be a folder, or a pattern.
+    """
+
+    judged: tuple[str, ...]
+    needed: tuple[str, ...] = ()
+    drives: bool = False
+    lists: tuple[str, ...] = ()
+    is_sure: bool = True
+    folders: bool = False
+
+
+COMMANDS: Mapping[str, Reads] = {
+    "check": Reads(("paths",), lists=("paths",), folders=True),
+    "explain": Reads(("recording",)),
+    "diff": Reads(("a", "b"), lists=("companion",), is_sure=False, folders=True),
+    "nan": Reads(("file",), ("bundle",), drives=True),
+    "run": Reads(("clip",), ("bundle",), drives=True),
+    "convert": Reads(("recording",), is_sure=False, folders=True),
+    "sweep": Reads(("clip",), ("bundle",), drives=True, lists=("clip", "onnx"), folders=True),
+}
+"""The commands that find in rigpact.toml what their line leaves out."""
 
 # The example at the end of every help, with the files of the demo. A test runs each of them.
 _CHARACTER, _ROBOT = "rigpact demo --into demo", "rigpact demo robot --into robot"
