@@ -474,10 +474,8 @@ def alone(build: Built, width: int, path: Path, opset: int = 20) -> Path:
 def test_an_operation_answers_as_other_engines_do(case, tmp_path):
     """An operation that is followed wrongly gives a bound around a wrong number: every sound engine is accused."""
     build, width = ANSWERED[case]
-    path, x = (
-        alone(build, width, tmp_path / "model.onnx"),
-        np.random.default_rng(1).normal(size=(ROWS, WIDTH)).astype(F),
-    )
+    path = alone(build, width, tmp_path / "model.onnx")
+    x = np.random.default_rng(1).normal(size=(ROWS, WIDTH)).astype(F)
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     rounding = BoundedModel(path)
     answer = rounding.derived([x], [np.zeros_like(x)])
@@ -495,7 +493,7 @@ def test_the_norm_of_numbers_that_do_not_differ_is_the_offset_and_its_bound_is_f
     """A deviation of 0 is uncertain by what the squares of the mean round to: below 0 it would be no number."""
     build = lambda graph: graph.add("LayerNormalization", "x", graph.keep(np.ones(WIDTH, F)))  # noqa: E731
     x = np.full((ROWS, WIDTH), 1000.1, F)
-    answer = BoundedModel(saved(build, WIDTH, tmp_path / "model.onnx")).derived([x], [np.zeros_like(x)])
+    answer = BoundedModel(alone(build, WIDTH, tmp_path / "model.onnx")).derived([x], [np.zeros_like(x)])
     assert answer is not None
     assert np.isfinite(answer.bound[0]).all()
     assert (np.abs(answer.exact[0]) <= answer.bound[0]).all()
