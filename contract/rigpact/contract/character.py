@@ -205,11 +205,8 @@ def _skeleton(whole: Skeleton | None, bones: Sequence[int]) -> Skeleton | None:
     place = {bone: index for index, bone in enumerate(bones)} | {-1: -1}
     if whole is None or any(whole.parents[bone] not in place for bone in bones):
         return None
-    return Skeleton(
-        tuple(whole.names[bone] for bone in bones),
-        tuple(place[whole.parents[bone]] for bone in bones),
-        frozen_float32(whole.offsets_m[list(bones)]),
-    )
+    parents = tuple(place[whole.parents[bone]] for bone in bones)
+    return Skeleton(tuple(whole.names[bone] for bone in bones), parents, frozen_float32(whole.offsets_m[list(bones)]))
 
 
 def _published_order(whole: Contract, bones: Sequence[int]) -> dict[str, Any]:

@@ -224,10 +224,7 @@ def _shared_knobs(stages: Mapping[str, Stage]) -> Iterator[Misdeclared]:
         for knob in stage.every_knob:
             first = known.setdefault(knob.name, knob)
             if first.values != knob.values:
-                yield Misdeclared(
-                    Wrong.CHOICE,
-                    ("stages",),
-                    f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}",
-                    f"{', '.join(first.values)}, as where it stands first",
-                    "stages that share a knob declare the same",
-                )
+                found = f"the knob {knob.name} with {', '.join(knob.values)} at {stage.name}"
+                expected = f"{', '.join(first.values)}, as where it stands first"
+                hint = "stages that share a knob declare the same"
+                yield Misdeclared(Wrong.CHOICE, ("stages",), found, expected, hint)

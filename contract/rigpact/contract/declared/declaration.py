@@ -249,13 +249,8 @@ class _Reader:
         if code := vocabulary.code_of(operation.name):
             self.code[f"operation {operation.name}"] = code
         if operation.only_on_pages and not self.is_page:
-            raise Misdeclared(
-                Wrong.CHOICE,
-                (*place, "operation"),
-                operation.name,
-                "an operation of any contract",
-                "only a system's page names it",
-            )
+            where, hint = (*place, "operation"), "only a system's page names it"
+            raise Misdeclared(Wrong.CHOICE, where, operation.name, "an operation of any contract", hint)
         self._refuse_unknown_keys(table, place, operation)
         of = table.get("of", [])
         inputs = tuple(self._input(name, (*place, "of")) for name in ([of] if isinstance(of, str) else of))
@@ -315,22 +310,12 @@ class _Reader:
         name = table["name"]
         network = next((each for each in self.networks.values() if name in each.outputs), None)
         not_read = self.root.get("numbers", {}).keys() - self.numbers.keys()
+        profile = known_profiles().get(self.root.get("profile", ""))
         return Use(
-            name,
-            place,
-            table,
-            inputs,
-            self._names,
-            self.numbers,
-            self.root.get("fps"),
-            declared,
-            network,
-            known_profiles().get(self.root.get("profile", "")),
-            not_read,
-            conventions=self._conventions,
-            slices=self.root.get("slices", {}),
+            name, place, table, inputs, self._names, self.numbers, self.root.get("fps"), declared, network, profile,
+            not_read=not_read, conventions=self._conventions, slices=self.root.get("slices", {}),
             only_named=self.root.get("only_named", False),
-        )
+        )  # fmt: skip
 
     def _take_over(self, use: Use) -> None:
         for path, value in use.constants.items():

@@ -140,21 +140,14 @@ def axes_problems(name: str, entry: Mapping[str, Any], constants: Mapping[str, A
     gram = np.swapaxes(axes, 1, 2) @ axes
     is_rotation = (np.linalg.det(axes) > 0.0) & (np.abs(gram - np.eye(3)).max(axis=(1, 2)) < _ORTHONORMAL)
     for place in np.flatnonzero(~is_rotation):
-        yield Problem(
-            f"/{name}/{place}",
-            "no rotation matrix",
-            "orthonormal columns, determinant 1",
-            f"{bones[place]} and everything below it is stretched or mirrored",
-        )
+        why = f"{bones[place]} and everything below it is stretched or mirrored"
+        yield Problem(f"/{name}/{place}", "no rotation matrix", "orthonormal columns, determinant 1", why)
     for place in np.flatnonzero(is_rotation):
         angle = _angle_off_bone_deg(axes, places, parents, int(place))
         if angle > _OFF_BONE_DEG:
-            yield Problem(
-                f"/{name}/{place}",
-                f"y axis {angle:.0f} degrees off the bone",
-                "columns are axes, y along the bone",
-                f"{bones[place]}: transposed, or the orientation is ignored",
-            )
+            found = f"y axis {angle:.0f} degrees off the bone"
+            why = f"{bones[place]}: transposed, or the orientation is ignored"
+            yield Problem(f"/{name}/{place}", found, "columns are axes, y along the bone", why)
 
 
 def _angle_off_bone_deg(axes: FloatArray, heads: FloatArray, parents: list[int], place: int) -> float:

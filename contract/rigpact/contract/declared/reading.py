@@ -117,14 +117,18 @@ def _without_left_open(text: str, place: Place) -> str:
     if kept:
         table["left_open"] = kept
         written = f"left_open = [{', '.join(map(_written, kept))}]"
-    for found in re.finditer(r"(,\s*)?left_open\s*=\s*\[[^\]]*\]", text):
-        candidate = text[: found.start()] + ((found[1] or "") + written if written else "") + text[found.end() :]
-        try:
-            if tomllib.loads(candidate) == wanted:
-                return candidate
-        except tomllib.TOMLDecodeError:
-            continue
-    return text
+    every = re.finditer(r"(,\s*)?left_open\s*=\s*\[[^\]]*\]", text)
+    candidates = (
+        text[: found.start()] + ((found[1] or "") + written if written else "") + text[found.end() :] for found in every
+    )
+    return next(filter(partial(_reads_as, wanted), candidates), text)
+
+
+def _reads_as(wanted: Root, text: str) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def _places(root: Root, knob: Knob, value: Any) -> Iterator[tuple[Place, Any]]:
@@ -161,13 +165,8 @@ def _edited(text: str, place: Place, word: Any) -> str | None:
     wanted = deepcopy(tomllib.loads(text))
     table = wanted[section][index]
     table[key] = word
-    for candidate in _candidates(text, key, table.get("name", ""), _written(word)):
-        try:
-            if tomllib.loads(candidate) == wanted:
-                return candidate
-        except tomllib.TOMLDecodeError:
-            continue
-    return None
+    candidates = _candidates(text, key, table.get("name", ""), _written(word))
+    return next(filter(partial(_reads_as, wanted), candidates), None)
 
 
 def _candidates(text: str, key: str, stage: str, written: str) -> Iterator[str]:

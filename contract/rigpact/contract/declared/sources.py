@@ -40,13 +40,8 @@ class Sources:
             raise Misdeclared(Wrong.SOURCE, place, shown(name), "the name of a file beside this one")
         inside = PurePosixPath(name.replace("\\", "/"))
         if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or "\0" in name:
-            raise Misdeclared(
-                Wrong.SOURCE,
-                place,
-                shown(name),
-                "a path inside this file's folder",
-                "copy the file, or put the contract in the folder that holds both",
-            )
+            hint = "copy the file, or put the contract in the folder that holds both"
+            raise Misdeclared(Wrong.SOURCE, place, shown(name), "a path inside this file's folder", hint)
         path = self.folder / inside
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise Misdeclared(Wrong.SOURCE, place, f"{name}, a link that leads out of the folder", "a file inside it")

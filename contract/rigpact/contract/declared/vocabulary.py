@@ -159,12 +159,9 @@ def bring_operations(operations: Iterable[Operation], file: str, code: bytes) ->
             continue
         other = others.get(name) or _OF_MODULES.get(name)
         if other is not None:
-            raise UnusableInput(
-                file,
-                f"an operation named {name!r}, which {other.origin} brings",
-                "a name of its own",
-                "give the operation another name; `rigpact show` lists those that are taken",
-            )
+            found = f"an operation named {name!r}, which {other.origin} brings"
+            hint = "give the operation another name; `rigpact show` lists those that are taken"
+            raise UnusableInput(file, found, "a name of its own", hint)
         _OF_MODULES[name] = Brought(guarded(operation, file), file, code)
 
 

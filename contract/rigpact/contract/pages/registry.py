@@ -28,12 +28,8 @@ def known_systems() -> Mapping[str, EntryPoint]:
     for entry in own_first:
         other = found.setdefault(entry.name, entry)
         if other.value != entry.value:
-            raise UnusableInput(
-                f"the system {entry.name}",
-                f"two packages that bring it, {package_of(other)} and {package_of(entry)}",
-                "one",
-                "uninstall one of them",
-            )
+            found_two = f"two packages that bring it, {package_of(other)} and {package_of(entry)}"
+            raise UnusableInput(f"the system {entry.name}", found_two, "one", "uninstall one of them")
     return found
 
 

@@ -193,12 +193,8 @@ def parse_day(text: str, place: object) -> date:
 def refuse_far_day(text: str, place: object, now: date) -> None:
     """UnusableInput for a last day that is more than a year ahead, or is none."""
     if parse_day(text, place) - now > LONGEST:
-        raise UnusableInput(
-            place,
-            repr(text),
-            f"a day at most a year ahead ({now + LONGEST})",
-            "an exception is looked at once a year",
-        )
+        expected, hint = f"a day at most a year ahead ({now + LONGEST})", "an exception is looked at once a year"
+        raise UnusableInput(place, repr(text), expected, hint)
 
 
 class LetBe:

@@ -133,16 +133,10 @@ def json_to_fields(entries: Any) -> FieldLayout:
 
 
 def _field(entry: Mapping[str, Any]) -> Field:
-    return Field(
-        entry["name"],
-        _whole(entry["start"]),
-        _whole(entry["size"]),
-        FieldKind(entry["kind"]),
-        entry.get("unit") or "",
-        entry.get("space") or "",
-        range_end(entry.get("low")),
-        range_end(entry.get("high")),
-    )
+    start, size = (_whole(entry[key]) for key in ("start", "size"))
+    unit, space = (entry.get(key) or "" for key in ("unit", "space"))
+    low, high = (range_end(entry.get(key)) for key in ("low", "high"))
+    return Field(entry["name"], start, size, FieldKind(entry["kind"]), unit, space, low, high)
 
 
 def _whole(place: Any) -> int:
