@@ -12,20 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.compatibility.bundle_content import (
-    ARRAYS,
-    COMPANION,
-    COMPARED_AS_PARTS,
-    DECLARATIONS,
-    HISTORY,
-    LENGTH,
-    OUTPUT,
-    STATE,
-    VECTORS,
-    BundleArray,
-    compare_skeletons,
-    match_bones,
-)
+import rigpact.contract.compatibility.bundle_content as content
 from rigpact.contract.compatibility.differences import (
     DECLARED,
     UNDECLARED,
@@ -72,8 +59,8 @@ class Side:
             return None
         named: list[Channel] = [("", "", place) for place in range(count)]
         for each in layout:
-            per_bone = 6 if of == HISTORY else _PER_BONE.get(each.name, 0)
-            name = self.renames.get(each.name, each.name) if of in (STATE, OUTPUT) else each.name
+            per_bone = 6 if of == content.HISTORY else _PER_BONE.get(each.name, 0)
+            name = self.renames.get(each.name, each.name) if of in (content.STATE, content.OUTPUT) else each.name
             for place in range(each.size):
                 own = (self._bone(place // per_bone), place % per_bone) if per_bone else ("", place)
                 named[each.start + place] = (name, *own)
@@ -81,13 +68,13 @@ class Side:
 
     def _layout(self, of: str, count: int) -> Layout | None:
         """Whose channels an array has: a vector's, those of one slice of the state, or of frames, the oldest first."""
-        if of == HISTORY:
+        if of == content.HISTORY:
             width = 6 * (self.view.bone_count or 0)
             length = count // width if width else 0
             frames = (Slice(i * width, width, f"{POSE_HISTORY}[{i - length}]") for i in range(length))
             return Layout(tuple(frames), length * width) if width else None
-        if of in (STATE, OUTPUT):
-            return self.view.output if of == OUTPUT else self.view.state
+        if of in (content.STATE, content.OUTPUT):
+            return self.view.output if of == content.OUTPUT else self.view.state
         state = self.view.state
         return one_slice(of, state[of].size) if state is not None and of in state else None
 
@@ -102,8 +89,8 @@ def bundle_differences(old: Document, new: Document, companions: tuple[Document,
     channels are those of the bundles they belong to.
     """
     first, second = old.once(BundleView), new.once(BundleView)
-    match, renames = match_bones(first, second), dict[str, str]()
-    for key, width_key, title in VECTORS:
+    match, renames = content.match_bones(first, second), dict[str, str]()
+    for key, width_key, title in content.VECTORS:
         layouts = _layout(first, key, width_key), _layout(second, key, width_key)
         renames |= renamed_parts(*layouts)
         message = f"meta.{key} is written otherwise; the engine reads the same slices"
@@ -114,10 +101,10 @@ def bundle_differences(old: Document, new: Document, companions: tuple[Document,
         yield from part_changes("slice", key, pointer, layouts, forms, otherwise=None if is_same else otherwise)
         yield from _widths((first, second), width_key, title, layouts)
     yield from match.changes
-    yield from compare_skeletons(first, second, match)
+    yield from content.compare_skeletons(first, second, match)
     sides = Side(first, match.old_keys, renames), Side(second, match.new_keys)
     yield from _families(first.root, second.root)
-    for array in ARRAYS:
+    for array in content.ARRAYS:
         yield from _array(array, *sides)
     yield from _declarations(first.root, second.root)
     for found in _of_companions(sides, companions) if companions else ():
@@ -128,16 +115,16 @@ def _of_companions(sides: tuple[Side, Side], companions: tuple[Document, Documen
     beside = [
         replace(side, view=_beside(side.view, own), renames={}) for side, own in zip(sides, companions, strict=True)
     ]
-    for array in ARRAYS:
-        if array.key in COMPANION:
+    for array in content.ARRAYS:
+        if array.key in content.COMPANION:
             yield from _array(replace(array, kind="training-statistics"), *beside)
     yield from _declarations(companions[0].data, companions[1].data)
 
 
 def _beside(view: BundleView, companion: Document) -> BundleView:
     """The companion's arrays under the layouts of its bundle."""
-    bundle = {key: value for key, value in view.root.items() if key not in COMPANION}
-    own = {key: value for key, value in companion.data.items() if key in COMPANION}
+    bundle = {key: value for key, value in view.root.items() if key not in content.COMPANION}
+    own = {key: value for key, value in companion.data.items() if key in content.COMPANION}
     return BundleView(replace(companion, file=replace(companion.file, data=bundle | own)))
 
 
@@ -185,8 +172,8 @@ def _widths(
 
 def _families(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     """Families of arrays that came into the bundle, or left it for a companion."""
-    for family in dict.fromkeys(array.family for array in ARRAYS if array.family):
-        keys = [array.key for array in ARRAYS if array.family == family]
+    for family in dict.fromkeys(array.family for array in content.ARRAYS if array.family):
+        keys = [array.key for array in content.ARRAYS if array.family == family]
         come = [key for key in keys if key in new and key not in old]
         gone = [key for key in keys if key in old and key not in new]
         if come:
@@ -196,7 +183,7 @@ def _families(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change
             yield change(f"{family}-unmerged", json_pointer(gone[0]), gone, None, f"{', '.join(gone)} left the bundle")
 
 
-def _array(array: BundleArray, old: Side, new: Side) -> Iterator[Change]:
+def _array(array: content.BundleArray, old: Side, new: Side) -> Iterator[Change]:
     if array.family and (array.key in old.view.root) != (array.key in new.view.root):
         return  # the family has been reported
     raw = [side.view.root.get(array.key) for side in (old, new)]
@@ -226,7 +213,7 @@ def _unreadable(key: str, raw: Both, is_readable: list[bool]) -> Iterator[Change
 
 
 def _matched(
-    array: BundleArray,
+    array: content.BundleArray,
     sides: tuple[Side, Side],
     values: tuple[FloatArray, FloatArray],
     pairs: NDArray[np.int64],
@@ -261,14 +248,14 @@ def _matched(
     )
 
 
-def _deviations(array: BundleArray, side: Side, places: NDArray[np.int64]) -> FloatArray | None:
+def _deviations(array: content.BundleArray, side: Side, places: NDArray[np.int64]) -> FloatArray | None:
     values = json_to_numbers(side.view.root.get(array.deviation))
     if values is None or (len(places) and len(values) <= places.max()):
         return None
     return np.maximum(np.abs(values[places]), STD_FLOOR)
 
 
-def _readings(array: BundleArray, a: FloatArray, b: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _readings(array: content.BundleArray, a: FloatArray, b: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Both values as each reader holds them: the engine takes max(|v|, floor), training max(v, 1e-6)."""
     if not array.floor:
         yield a, b
@@ -300,27 +287,32 @@ def _declarations(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Ch
     for path, written in differences(old, new):
         beginnings = {path[:end] for end in range(1, len(path) + 1)}
         # a skeleton that only one side has is reported as a whole
-        if not beginnings & COMPARED_AS_PARTS and not (beginnings & skeletons and UNDECLARED in written):
+        if not beginnings & content.COMPARED_AS_PARTS and not (beginnings & skeletons and UNDECLARED in written):
             yield from _judged(path, written, (old, new))
 
 
 def _judged(
     path: tuple[Token, ...], written: Both, roots: tuple[Mapping[str, Any], Mapping[str, Any]]
 ) -> Iterator[Change]:
-    row = next((DECLARATIONS[path[:end]] for end in range(len(path), 0, -1) if path[:end] in DECLARATIONS), None)
+    row = next(
+        (content.DECLARATIONS[path[:end]] for end in range(len(path), 0, -1) if path[:end] in content.DECLARATIONS),
+        None,
+    )
     place = json_pointer(*path), ".".join(map(str, path)), written
     if row is None:
         # nobody can judge it, unless it is an object that could hold declarations and holds none
-        is_empty = {} in written and UNDECLARED in written and any(each[: len(path)] == path for each in DECLARATIONS)
+        is_empty = (
+            {} in written and UNDECLARED in written and any(each[: len(path)] == path for each in content.DECLARATIONS)
+        )
         return word_changes("unjudged-change", *place, meant=("", "") if is_empty else None)
     if Consumer.COSMETIC in KINDS[row.kind].classes:
         return word_changes(row.kind, *place)
-    defaults = [_implied_length(root) if row.path == LENGTH else row.default for root in roots]
+    defaults = [_implied_length(root) if row.path == content.LENGTH else row.default for root in roots]
     meant = [each if value is UNDECLARED else value for value, each in zip(written, defaults, strict=True)]
     if UNDECLARED not in meant:
         meant = [*map(row.meaning, meant)]
     return word_changes(
-        row.kind, *place, meant=(meant[0], meant[1]), silent=LENGTHS if row.path == LENGTH else DECLARED
+        row.kind, *place, meant=(meant[0], meant[1]), silent=LENGTHS if row.path == content.LENGTH else DECLARED
     )
 
 
