@@ -1,8 +1,8 @@
 """The vocabulary of declared contracts: a kind of operations a module, found through the entry points `rigpact.operations`.
 
-fields, vectors: which number stands where. linear, ranges, statistics: one number at a time. convert, quaternions: rotations.
-rates, ticks: from one frame to the next. joint_positions: joints along their parents. formula: arithmetic that a page writes
-down. network: a model's answer. operations.toml: the words of all, and what each reading is in code. What one system's page needs
+fields, vectors: which number stands where. linear, scaling: one number at a time. convert, quaternions: rotations. timing: from
+one frame to the next. rigs: joints along their parents. formula: arithmetic that a page writes down.
+network: a model's answer. operations.toml: the words of all, and what each reading is in code. What one system's page needs
 alone, with numbers that a reader brings (`contract.numbers`), stands with the system.
 
 To add an operation: a function that reads its parameters and inputs from a `Use` and returns a `Built`, `operation` of it, its

@@ -33,8 +33,7 @@ from rigpact.reference_runtime.operations.geometry import (
 )
 from rigpact.reference_runtime.operations.scalars import FUNCTIONS, LENGTHS, UNIT_ROUNDOFF, gamma, stored
 from rigpact.reference_runtime.vocabulary.building import wide
-from rigpact.reference_runtime.vocabulary.joint_positions import chained_error
-from rigpact.reference_runtime.vocabulary.labels import judged
+from rigpact.reference_runtime.vocabulary.rigs import chained_error, judged
 
 _EULER = 64
 """Roundings of an Euler angle: of a matrix of ten products, and of an arc tangent."""
