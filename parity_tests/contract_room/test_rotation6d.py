@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rigpact.contract.skeleton import (
-    identity_rot6d,
-    matrix_to_rot6d,
-    rot6d_defect,
-    rot6d_to_matrix,
-    rotation_angle_rad,
-)
+from rigpact.contract.skeleton import identity_rot6d, matrix_to_rot6d, rot6d_defect, rot6d_to_matrix, rotation_angle_rad
 
 COLUMNS = ["".join(pair) for pair in permutations("xyz", 2)]
 UNIT = st.integers(-100, 100).map(lambda value: (value or 50) / 100)

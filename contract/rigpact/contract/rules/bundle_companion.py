@@ -7,18 +7,15 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.layout import Layout
 from rigpact.contract.rules.bundle_statistics import check_mean, check_scale, check_std
 from rigpact.contract.rules.bundle_view import (
     ANGVEL_KEYS,
-    POSE_HISTORY,
     POSE_HISTORY_KEYS,
-    SCALE_KEYS,
     Auxiliary,
     BundleView,
+    NamedArray,
     is_finite_float32,
     need,
-    one_slice,
 )
 from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
 from rigpact.contract.rules.wording import at_first, first_of, listed
@@ -78,17 +75,12 @@ _INSIDE_TANH = 1 - 1e-6
 
 
 def _check_arrays(file: Auxiliary, bundle: BundleView | None) -> Iterator[Finding]:
-    target = one_slice(POSE_HISTORY, 6 * file.bone_count)
-    for name, layout in (
-        ("PoseHist", file.pose_history_layout),
-        ("AngVel", file.angvel_layout),
-        ("PoseTarget", target),
-    ):
-        yield from check_mean(file.statistic(f"Mu{name}", layout))
-        yield from check_std(file.statistic(f"Std{name}", layout))
+    for name, (mean, std, scale) in file.features.items():
+        yield from check_mean(mean)
+        yield from check_std(std)
         if name != "AngVel":
-            yield from check_scale(file.statistic(SCALE_KEYS[name], layout))
-            yield from findings_of((_check_mean_pose,), bundle, file, name, layout)
+            yield from check_scale(scale)
+            yield from findings_of((_check_mean_pose,), bundle, mean, scale)
 
 
 def _check_merged(view: BundleView, subject: Artefacts) -> Iterator[Finding]:
@@ -124,9 +116,10 @@ def _check_dimensions(file: Auxiliary) -> Iterator[Finding]:
             yield DECLARED_DIMENSION_DIFFERS.at(file.path, (key,), **values)
 
 
-def _check_mean_pose(bundle: BundleView | None, file: Auxiliary, name: str, layout: Layout | None) -> Iterator[Finding]:
+def _check_mean_pose(bundle: BundleView | None, *arrays: NamedArray | None) -> Iterator[Finding]:
     """Compare each frame of history, or the pose target, with the state's mean pose; tanh is undone first."""
-    mean, scale, view = file.finite(f"Mu{name}", layout), file.finite(SCALE_KEYS[name], layout), need(bundle)
+    view, (mean, scale) = need(bundle), (need(each) for each in arrays)
+    need(mean, when=is_finite_float32(mean.values) and is_finite_float32(scale.values))
     values, pose = scale.values * np.arctanh(np.clip(mean.values, -_INSIDE_TANH, _INSIDE_TANH)), view.mean_pose
     need(values, when=values.size % (6 * len(pose)) == 0 and is_finite_float32(values))
     angles = rotation_angle_rad(rot6d_to_matrix(values.reshape(-1, len(pose), 6), view.columns) @ transposed(pose))

@@ -20,14 +20,7 @@ from rigpact.contract.layout import (
     Layout,
     Slice,
 )
-from rigpact.contract.rules.bundle_view import (
-    ANGVEL_KEYS,
-    POSE_HISTORY_KEYS,
-    TARGET_KEYS,
-    Auxiliary,
-    BundleView,
-    FileView,
-)
+from rigpact.contract.rules.bundle_view import ANGVEL_KEYS, POSE_HISTORY_KEYS, TARGET_KEYS, Auxiliary, BundleView
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.wording import listed
 
@@ -113,7 +106,9 @@ def _check_auxiliary(file: Auxiliary) -> Iterator[Finding]:
         yield from _check_length(AUXILIARY_LENGTH_DIFFERS, file, key, size, derivation=derivation)
 
 
-def _check_length(rule: Rule, file: FileView, key: str, expected: int, **values: str) -> Iterator[Finding]:
+def _check_length(
+    rule: Rule, file: BundleView | Auxiliary, key: str, expected: int, **values: str
+) -> Iterator[Finding]:
     found = file.numbers(key)
     if found is not None and len(found) != expected:
         yield rule.at(file.path, (key,), array=key, found=len(found), expected=expected, **values)

@@ -15,7 +15,6 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.rules.bundle_view import (
     POSE_HISTORY,
-    SCALE_KEYS,
     Auxiliary,
     BundleView,
     NamedArray,
@@ -183,13 +182,8 @@ def _check_together(view: BundleView) -> Iterator[Finding]:
 
 
 def _check_auxiliary(file: Auxiliary, view: BundleView) -> Iterator[Finding]:
-    for name, layout, bound in (
-        ("PoseHist", file.pose_history_layout, 1.0),
-        ("AngVel", file.angvel_layout, fastest_rad_s(view.fps)),
-        ("PoseTarget", one_slice(POSE_HISTORY, 6 * file.bone_count), 1.0),
-    ):
-        mean, std = file.statistic(f"Mu{name}", layout), file.statistic(f"Std{name}", layout)
-        scale = file.statistic(SCALE_KEYS[name], layout)
+    for name, (mean, std, scale) in file.features.items():
+        bound = fastest_rad_s(view.fps) if name == "AngVel" else 1.0
         yield from _check_pair(mean, std)
         yield from _check_squash(scale, mean, bound)
         yield from _check_squash(scale, std, bound)

@@ -326,6 +326,14 @@ class Auxiliary(FileView):
         """One slice, three numbers a bone."""
         return one_slice(ANGULAR_VELOCITIES, 3 * self.bone_count)
 
+    @cached_property
+    def features(self) -> dict[str, tuple[NamedArray | None, ...]]:
+        """Mean, deviation and tanh scale of each auxiliary input; None where one cannot be read."""
+        target = one_slice(POSE_HISTORY, 6 * self.bone_count)
+        layouts = {"PoseHist": self.pose_history_layout, "AngVel": self.angvel_layout, "PoseTarget": target}
+        keys = {name: (f"Mu{name}", f"Std{name}", SCALE_KEYS[name]) for name in layouts}
+        return {name: tuple(self.statistic(key, layouts[name]) for key in keys[name]) for name in layouts}
+
 
 def auxiliaries(view: BundleView | None, companion: Document | None) -> tuple[Auxiliary, ...]:
     """The files that may hold auxiliary statistics: the bundle, then the companion; none without a number of bones.

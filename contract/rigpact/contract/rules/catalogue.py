@@ -51,13 +51,7 @@ from rigpact.contract.rules import (
 from rigpact.contract.rules.bundle_view import member
 from rigpact.contract.rules.contract_files import UNKNOWN_SYSTEM, VECTOR_MISSING
 from rigpact.contract.rules.family import Artefacts, Family, Texts
-from rigpact.contract.rules.structure import (
-    MISSING_KEY,
-    VALUE_NOT_ALLOWED,
-    WRONG_ROW_LENGTH,
-    WRONG_TYPE,
-    has_its_shape,
-)
+from rigpact.contract.rules.structure import MISSING_KEY, VALUE_NOT_ALLOWED, WRONG_ROW_LENGTH, WRONG_TYPE, has_its_shape
 from rigpact.contract.rules.system_data import OTHER_SYSTEM
 
 LOADING = (structure.FAMILY, bundle_layout.LOADING, contract_files.LOADING, contract_files.DECLARED)

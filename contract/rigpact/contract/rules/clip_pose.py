@@ -20,14 +20,7 @@ from rigpact.contract.rules.bundle_body import twins
 from rigpact.contract.rules.bundle_view import BundleView, known, member, need
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.motion_view import ClipView
-from rigpact.contract.skeleton import (
-    COLUMN_PAIRS,
-    Skeleton,
-    matrix_to_rot6d,
-    rot6d_to_matrix,
-    rotation_angle_rad,
-    transposed,
-)
+from rigpact.contract.skeleton import COLUMN_PAIRS, matrix_to_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.statistics import FloatArray
 
 _MESSAGE = """{reading}: read so, the clip's mean pose is {fit_deg:.1f}° from the bundle's, as declared it is {own_deg:.1f}°
@@ -89,7 +82,7 @@ class Beside:
     bundle: BundleView
     six: FloatArray
     names: tuple[str, ...]
-    skeleton: Skeleton | None
+    parents: tuple[int, ...]
     pose: FloatArray
     spread_rad: FloatArray
 
@@ -211,10 +204,9 @@ def _beside(clip: ClipView, bundle: BundleView) -> Beside:
     # |turn|² is at most the sum of the squares by which the six numbers change, and at least half of it
     spread = np.maximum(np.sqrt(np.sum(deviations**2, axis=-1)), _ROUNDED_RAD)
     names = bundle.bone_names if len(bundle.bone_names) == len(pose) else ()
-    skeletons = [
-        each for each in (bundle.skeleton, clip.skeleton) if each is not None and len(each.parents) == len(pose)
-    ]
-    return Beside(clip, bundle, six, names, skeletons[0] if skeletons else None, pose, spread)
+    tables = (each.parents for each in (bundle.skeleton, clip.skeleton) if each is not None)
+    parents = next((each for each in tables if len(each) == len(pose)), ())
+    return Beside(clip, bundle, six, names, parents, pose, spread)
 
 
 def _numbers(clip: Beside) -> Iterator[PoseReading]:
@@ -242,7 +234,7 @@ def _space(clip: Beside) -> Iterator[PoseReading]:
     """
     words = "every rotation is inverted (the matrices are transposed)"
     yield PoseReading(CLIP_IN_OTHER_SPACE, words, clip.mean_pose(transposed(clip.mean)))
-    parents, rotations = () if clip.skeleton is None else clip.skeleton.parents, clip.clip.rotations
+    parents, rotations = clip.parents, clip.clip.rotations
     if parents and max(parents) >= 0:
         local = rotations.copy()
         for bone, parent in enumerate(parents):
@@ -255,7 +247,7 @@ def _space(clip: Beside) -> Iterator[PoseReading]:
         said = f"every rotation is mirrored in {mirrored}" if mirrored else f"every rotation is in other axes ({words})"
         yield PoseReading(CLIP_IN_OTHER_SPACE, said, clip.mean_pose(transposed(turn) @ clip.mean @ turn))
     roots = [bone for bone, parent in enumerate(parents) if parent < 0]
-    for turn, words in axis_turns() if clip.skeleton is not None else ():
+    for turn, words in axis_turns() if parents else ():
         turned = clip.mean.copy()
         turned[roots] = transposed(turn) @ clip.mean[roots]
         said = f"the root bone is turned, {_turn_words(turn, words)}"

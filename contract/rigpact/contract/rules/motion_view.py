@@ -13,15 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.layout import (
-    ANGULAR_VELOCITIES,
-    CONTACTS,
-    ROOT_POSITION,
-    ROOT_VELOCITY,
-    ROOT_YAW,
-    ROTATIONS,
-    Layout,
-)
+from rigpact.contract.layout import ANGULAR_VELOCITIES, CONTACTS, ROOT_POSITION, ROOT_VELOCITY, ROOT_YAW, ROTATIONS
 from rigpact.contract.rules.bundle_view import (
     Auxiliary,
     BundleView,
@@ -242,9 +234,10 @@ class Rows:
     @cached_property
     def features(self) -> FloatArray:
         """State rows with the z-score undone, (T, Dx): tanh and the division by pi still stand."""
-        return self._restored(STATE, "X", self.bundle.state)
+        return self._restored(STATE, "X")
 
-    def _restored(self, path: tuple[str, ...], letter: str, layout: Layout | None) -> FloatArray:
+    def _restored(self, path: tuple[str, ...], letter: str) -> FloatArray:
+        layout = self.bundle.state if letter == "X" else self.bundle.output
         rows, mean = self.file.rows_at(path), self.bundle.finite(f"Mu{letter}", layout).values
         std = self.bundle.finite(f"Std{letter}", layout).values
         need(rows, when=rows.shape[1] == len(mean) and len(rows) > 0)
@@ -268,7 +261,7 @@ class Rows:
     def target_columns(self) -> FloatArray | None:
         """The six numbers of `target_norm`, (T, B, 6); None where they cannot be read."""
         output = self.bundle.output
-        return known(lambda: self.bundle.rotations_of(self._restored(TARGET, "Y", output), output))
+        return known(lambda: self.bundle.rotations_of(self._restored(TARGET, "Y"), output))
 
     @cached_property
     def next_poses(self) -> FloatArray:
@@ -279,7 +272,7 @@ class Rows:
     def predicted_columns(self) -> FloatArray:
         """The six numbers of `y_norm` read as a pose, (T, B, 6)."""
         output = self.bundle.output
-        return self.bundle.rotations_of(self._restored(Y_NORM, "Y", output), output)
+        return self.bundle.rotations_of(self._restored(Y_NORM, "Y"), output)
 
     @cached_property
     def predicted(self) -> FloatArray:
