@@ -271,7 +271,7 @@ def _write_settings(
     from rigpact.contract.findings import number_of
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.found_files import find_files, project_files, settings_text
-    from rigpact.reports.gate.status import print_missing
+    from rigpact.reports.gate.status import print_examination
     from rigpact.reports.terminal import show
 
     folder, path = draft.source, draft.source / FILE_NAME
@@ -296,7 +296,7 @@ def _write_settings(
     lines = [*made.values(), f"{path} written for {found.bundles[0]}: {words or 'nothing else lies here'}"]
     formats.answer_written("init", [*made, path], output_format, lines=lines, facts=facts, notes=[*said, *found.notes])
     if output_format is options.OutputFormat.TEXT:
-        show(partial(print_missing, examination, place=path))
+        show(partial(print_examination, examination, place=path, is_whole=False))
     _say_next(step or f"rigpact gate{'' if folder == Path() else f' --config {path}'}", output_format)
 
 

@@ -6,7 +6,7 @@ Files are opened, and nothing is measured.
 import platform
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -56,25 +56,16 @@ class Tool(AsJson):
         return self.needed and self.version is None
 
 
-def installation() -> tuple[Tool, ...]:
+def installation() -> Iterator[Tool]:
     """Everything that rigpact can use here, the needed things first."""
-    python = Tool("python", platform.python_version(), "", "", needed=True)
-    return (Tool("rigpact", rigpact_version(), "", "", needed=True), python, *_packages(), *_extras(), *_programs())
-
-
-def _packages() -> Iterator[Tool]:
+    yield Tool("rigpact", rigpact_version(), "", "", needed=True)
+    yield Tool("python", platform.python_version(), "", "", needed=True)
     for requirement in requires("rigpact") or ():
         if "extra ==" not in requirement:
             name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
             yield Tool(name, _version(name), "every command", f"pip install '{requirement}'", needed=True)
-
-
-def _extras() -> Iterator[Tool]:
     for name, (extra, purpose) in EXTRAS.items():
         yield Tool(name, _version(name), purpose, f"pip install 'rigpact[{extra}]'")
-
-
-def _programs() -> Iterator[Tool]:
     compiler = next(filter(shutil.which, COMPILERS), None)
     yield Tool("C++ compiler", compiler, "to build what `rigpact codegen` writes", "g++, clang++ or MSVC")
     git = shutil.which("git") and "git"
@@ -89,7 +80,7 @@ def _version(name: str) -> str | None:
 
 
 State = Literal["can be judged", "missing", "waived", "not asked"]
-_STYLES: dict[State, str] = {"can be judged": "green", "missing": "bold red", "waived": "cyan", "not asked": "dim"}
+_STYLES: Mapping[str, str] = {"can be judged": "green", "missing": "bold red", "waived": "cyan", "not asked": "dim"}
 _WIDTH = len("can be judged")
 
 
@@ -131,7 +122,7 @@ class ProjectStatus(AsJson):
 
 def examine(settings: GateSettings | None, today: date) -> ProjectStatus:
     """Examine the installation, and the project whose folder is the working directory. settings: None without [gate]."""
-    return ProjectStatus(installation(), tuple(_parts(settings, today)))
+    return ProjectStatus(tuple(installation()), tuple(_parts(settings, today)))
 
 
 def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
@@ -171,34 +162,26 @@ def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
     )
 
 
-def print_examination(found: ProjectStatus, console: Console, place: Path) -> None:
-    """Print the installation, then the parts, then one line."""
-    there = [f"{tool.name} {tool.version}" for tool in found.tools if tool.version is not None]
-    lines = [Sentence("installed: " + ", ".join(there))]
-    for tool in found.tools:
-        if tool.version is None:
-            state: State = "missing" if tool.needed else "not asked"
-            word = "missing" if tool.needed else "not installed"
-            lines += _lines(state, word, f"{tool.name}, for {tool.purpose}", tool.get)
-    _print(found, lines, found.parts, console, place)
-
-
-def print_missing(found: ProjectStatus, console: Console, place: Path) -> None:
-    """Print what is asked and cannot be judged, then one line."""
-    _print(found, [], [part for part in found.parts if part.state == "missing"], console, place)
-
-
-def _print(
-    found: ProjectStatus, lines: list[Sentence], parts: Sequence[Answerable], console: Console, place: Path
-) -> None:
-    for part in parts:
-        lines += _lines(part.state, part.state, f"{part.name}: {part.reason}" if part.reason else part.name, part.get)
+def print_examination(found: ProjectStatus, console: Console, place: Path, *, is_whole: bool = True) -> None:
+    """Print the installation, then the parts, then one line. is_whole: else only what is asked and cannot be judged."""
+    lines = []
+    if is_whole:
+        there = [f"{tool.name} {tool.version}" for tool in found.tools if tool.version is not None]
+        lines.append(Sentence("installed: " + ", ".join(there)))
+        for tool in found.tools:
+            if tool.version is None:
+                state, word = ("missing", "missing") if tool.needed else ("not asked", "not installed")
+                lines += _lines(state, word, f"{tool.name}, for {tool.purpose}", tool.get)
+    for part in found.parts:
+        if is_whole or part.state == "missing":
+            about = f"{part.name}: {part.reason}" if part.reason else part.name
+            lines += _lines(part.state, part.state, about, part.get)
     count = sum(part.state == "can be judged" for part in found.parts)
     asked = sum(part.state != "not asked" for part in found.parts)
     said = f"{count} of {asked} parts that {place} asks can be judged"
     print_answer(Answer(found.verdict.upper(), said, found.exit_code, tuple(lines)), console)
 
 
-def _lines(state: State, word: str, about: str, get: str) -> list[Sentence]:
+def _lines(state: str, word: str, about: str, get: str) -> list[Sentence]:
     how = [Sentence(f"{'':{_WIDTH}}  {get}", "dim")] if get else []
     return [Sentence(f"{word:{_WIDTH}}  {about}", _STYLES[state]), *how]

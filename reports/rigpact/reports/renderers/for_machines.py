@@ -12,9 +12,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, metadata
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree as Xml
 
 import orjson
@@ -198,13 +197,7 @@ ACCOUNT = "everything declared was judged"
 _LET_BE = "differs beyond its derived tolerance; the project's limits or a waiver let it be"
 
 
-class Outcome(StrEnum):
-    """The outcome of a case."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    UNJUDGED = "unjudged"
+Outcome = Literal["passed", "failed", "skipped", "unjudged"]
 
 
 @dataclass(frozen=True)
@@ -222,7 +215,7 @@ def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
     """All cases of a part. strict: warnings fail too."""
     summary = part.report.summary
     if part.is_waived:
-        return (Case(ACCOUNT, Outcome.SKIPPED, part_text(part)),)
+        return (Case(ACCOUNT, "skipped", part_text(part)),)
     stages = tuple(_stage_cases(part, strict=strict))
     told = {id(finding) for case in stages for finding in case.findings}
     rest = [finding for finding in part.report.findings if id(finding) not in told]
@@ -232,10 +225,10 @@ def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
 def _account(part: Part) -> Case:
     ledger = part.report.ledger
     if part.verdict == "undetermined":
-        return Case(ACCOUNT, Outcome.UNJUDGED, unjudged_text(part))
+        return Case(ACCOUNT, "unjudged", unjudged_text(part))
     if not ledger.complete:
-        return Case(ACCOUNT, Outcome.FAILED, account_text(ledger))
-    return Case(ACCOUNT, Outcome.PASSED)
+        return Case(ACCOUNT, "failed", account_text(ledger))
+    return Case(ACCOUNT, "passed")
 
 
 def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
@@ -247,14 +240,14 @@ def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
         inside = f"/stages/{stage}/"
         here = tuple(each for each in part.report.findings if f"{each.pointer}/".startswith(inside))
         if any(is_failing(finding, strict=strict) for finding in here):
-            yield Case(f"stage {plain(stage)}", Outcome.FAILED, plain(here[0].message), here[0].rule.code, here)
+            yield Case(f"stage {plain(stage)}", "failed", plain(here[0].message), here[0].rule.code, here)
         elif entry["ok"] or here:
-            yield Case(f"stage {plain(stage)}", Outcome.PASSED, findings=here)
+            yield Case(f"stage {plain(stage)}", "passed", findings=here)
         else:
-            yield Case(f"stage {plain(stage)}", Outcome.SKIPPED, _LET_BE)
+            yield Case(f"stage {plain(stage)}", "skipped", _LET_BE)
     waived = summary.get("waived")
     for stage, reason in waived.items() if isinstance(waived, Mapping) else ():
-        yield Case(f"stage {plain(stage)}", Outcome.SKIPPED, f"waived: {plain(reason)}")
+        yield Case(f"stage {plain(stage)}", "skipped", f"waived: {plain(reason)}")
 
 
 def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, strict: bool) -> Iterator[Case]:
@@ -268,9 +261,9 @@ def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, stri
     for code in sorted(rules):
         here = by_code.get(code, [])
         failing = [finding for finding in here if is_failing(finding, strict=strict)]
-        outcome = Outcome.FAILED if failing else Outcome.SKIPPED if code in lowered else Outcome.PASSED
+        outcome: Outcome = "failed" if failing else "skipped" if code in lowered else "passed"
         headline = plain(failing[0].message) if failing else ""
-        if outcome is Outcome.SKIPPED:
+        if outcome == "skipped":
             headline = plain(f"lowered to {lowered[code].get('to')} {_debt(lowered[code])}")
         yield Case(f"{code} {rules[code].name}", outcome, headline, code, tuple(here))
 
@@ -303,7 +296,7 @@ def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:
 def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:
     for entry in _configured(summary, "waived"):
         code, place = plain(entry.get("code", "")), plain(f"{entry.get('file', '')}#{entry.get('pointer', '')}")
-        yield Case(f"{code} {place}".strip("# "), Outcome.SKIPPED, plain(f"waived {_debt(entry)}"), code)
+        yield Case(f"{code} {place}".strip("# "), "skipped", plain(f"waived {_debt(entry)}"), code)
 
 
 def _configured(summary: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -320,18 +313,18 @@ def _mappings(value: Any) -> list[Mapping[str, Any]]:
 
 
 _HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
-_ELEMENT = {Outcome.FAILED: "failure", Outcome.SKIPPED: "skipped", Outcome.UNJUDGED: "error"}
+_ELEMENT = {"failed": "failure", "skipped": "skipped", "unjudged": "error"}
 
 
 def render_junit(gate: GateReport) -> str:
     """Render the report; characters that XML forbids are escaped."""
     places = places_of(gate.findings)
     suites = [(plain(part.name), cases_of(part, strict=gate.strict)) for part in gate.parts]
-    if not any(case.outcome is Outcome.UNJUDGED for _, cases in suites for case in cases):
-        suites += [("gate", (Case(title, Outcome.UNJUDGED, why),)) for title, why in unanswered(gate)]
+    if not any(case.outcome == "unjudged" for _, cases in suites for case in cases):
+        suites += [("gate", (Case(title, "unjudged", why),)) for title, why in unanswered(gate)]
     root = Xml.Element("testsuites", {"name": "rigpact"} | _counts(case for _, cases in suites for case in cases))
     for name, cases in suites:
-        skipped = sum(case.outcome is Outcome.SKIPPED for case in cases)
+        skipped = sum(case.outcome == "skipped" for case in cases)
         suite = Xml.SubElement(root, "testsuite", {"name": name} | _counts(cases) | {"skipped": str(skipped)})
         for case in cases:
             group = f"rigpact.{name}"
@@ -343,7 +336,7 @@ def render_junit(gate: GateReport) -> str:
                     element.set("line", str(place.line))
             text = _told(case.findings)
             if case.outcome in _ELEMENT:
-                about = {"type": case.code or case.outcome.value, "message": case.headline}
+                about = {"type": case.code or case.outcome, "message": case.headline}
                 Xml.SubElement(element, _ELEMENT[case.outcome], about).text = text or case.headline
             elif text:
                 Xml.SubElement(element, "system-out").text = text
@@ -353,7 +346,7 @@ def render_junit(gate: GateReport) -> str:
 
 def _counts(cases: Iterable[Case]) -> dict[str, str]:
     outcomes = [case.outcome for case in cases]
-    failures, errors = outcomes.count(Outcome.FAILED), outcomes.count(Outcome.UNJUDGED)
+    failures, errors = outcomes.count("failed"), outcomes.count("unjudged")
     return {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors)}
 
 
