@@ -15,6 +15,7 @@ from ..every_case import every_case
 from . import tiny_character as tiny
 from .bounds_by_hand import DEPTH, IDENTITY, SPIN, UNIT, YAW, angle, axes_bound, bound_of, close, g, with_scores
 
+ZSCORE = {"condition_norm": "zscore"}
 NUMBERS = (1.0, -0.5, 0.25, 0.0, 0.0, 2.0, 1.0)
 DIRECTION = [g(12) * abs(v) + g(2) * UNIT for v in NUMBERS]
 """A direction has a length, a division and a speed."""
@@ -23,9 +24,6 @@ DIRECTION = [g(12) * abs(v) + g(2) * UNIT for v in NUMBERS]
 def window(raw, z):
     """Sixty sums and a deviation of a thousandth at least, and the z-score's own."""
     return g(72) * (raw / 1e-3 + z)
-
-
-ZSCORE = {"condition_norm": "zscore"}
 
 
 @every_case(
