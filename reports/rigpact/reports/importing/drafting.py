@@ -115,7 +115,9 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     refused: stages that a trial showed to be wrong.
     """
     folder = found.path.resolve().name
-    draft = Draft(_system_of(found.recording) or lower_word(folder, "contract"), f"drafted from {folder}")
+    file = None if found.recording is None else open_file(found.recording)
+    own = file.trace.header.system if file is not None and file.kind is Kind.TRACE else None
+    draft = Draft(own or lower_word(folder, "contract"), f"drafted from {folder}")
     paths = [*(model.path for model in found.models), found.recording, *(each.path for each in found.statistics)]
     names = dict.fromkeys(path.name for path in paths if path is not None)
     draft.header = [
@@ -138,11 +140,6 @@ def draft_of_folder(found: Folder, refused: Collection[str] = ()) -> Draft:
     _recordings(draft, found)
     mark_unusual(draft)
     return draft
-
-
-def _system_of(recording: Path | None) -> str | None:
-    file = None if recording is None else open_file(recording)
-    return file.trace.header.system if file is not None and file.kind is Kind.TRACE else None
 
 
 def _follows(found: Folder) -> NDArray[np.bool_]:

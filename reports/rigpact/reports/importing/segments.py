@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotated
 from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
-from rigpact.reports.importing.affine import FEW, Line, clipped_line, line_between, near_columns
+from rigpact.reports.importing.affine import FEW, Bools, Line, clipped_line, line_between, near_columns
 
 # Sources of a recorded vector: the other vectors, answers of the frame before, vectors turned by a quaternion
 _MOST = 1024
@@ -51,7 +50,7 @@ class Source:
         """(T, w): the same, zeros where every bit was kept."""
         return np.zeros(self.rows.shape) if self.written is None else self.written
 
-    def without(self, rows: NDArray[np.bool_]) -> Source:
+    def without(self, rows: Bools) -> Source:
         """The same, not known at some rows."""
         return replace(self, rows=np.where(rows[:, None], np.nan, self.rows))
 
@@ -64,10 +63,7 @@ class Source:
 
 
 def sources_of(
-    recorded: Mapping[str, FloatArray],
-    answers: Sequence[str],
-    follows: NDArray[np.bool_],
-    precision: Precision | None = None,
+    recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: Bools, precision: Precision | None = None
 ) -> list[Source]:
     """Every vector, the answers one frame later, and each vector of three numbers turned by each quaternion, in two orders.
 
@@ -89,9 +85,7 @@ def _written(source: Source, error: Mapping[str, FloatArray]) -> FloatArray:
     return np.full(source.rows.shape, 8.0 * float(own.max()) * float(source.sizes.max(initial=0.0)) + 2.0 * of_vector)
 
 
-def _exact_sources(
-    recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: NDArray[np.bool_]
-) -> list[Source]:
+def _exact_sources(recorded: Mapping[str, FloatArray], answers: Sequence[str], follows: Bools) -> list[Source]:
     narrow = {name: rows for name, rows in recorded.items() if rows.shape[1] <= _MOST}
     found = [Source(name, rows) for name, rows in narrow.items() if name not in answers]
     for name in answers:
@@ -193,7 +187,7 @@ def _is_same(one: Source, other: Source, own: Sequence[ColumnLine | None], other
 Run = tuple[int, tuple[ColumnLine | None, ...]]
 
 
-def _run(at: int, index: int, candidates: Candidates, moves: NDArray[np.bool_]) -> Run:
+def _run(at: int, index: int, candidates: Candidates, moves: Bools) -> Run:
     """Columns from `at` on that one source may fill, each of its channels once; columns that stand still are passed over."""
     taken: dict[int, None] = {}
     columns: list[ColumnLine | None] = []
@@ -255,7 +249,7 @@ def _lines_of(
     held: FloatArray,
     sources: tuple[FloatArray, FloatArray],
     slack: FloatArray,
-    near: NDArray[np.bool_],
+    near: Bools,
     sizes: FloatArray,
     owner: Sequence[tuple[int, int]],
 ) -> None:
@@ -289,7 +283,7 @@ def _trimmed(found: Sequence[Piece]) -> Iterator[Piece]:
         yield from [Piece(pieces[0].start, None, (None,) * len(pieces))] if is_open else pieces
 
 
-def _joined(pieces: Sequence[Piece], moves: NDArray[np.bool_]) -> Iterator[Piece]:
+def _joined(pieces: Sequence[Piece], moves: Bools) -> Iterator[Piece]:
     """A piece takes the columns beside it that stand still where its source has just the channels that are left."""
     kept: list[Piece] = list(pieces)
     for place, piece in enumerate(kept):

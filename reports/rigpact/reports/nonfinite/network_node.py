@@ -93,17 +93,10 @@ class ObservedModel:
 
         return run
 
-    def values(
-        self,
-        inputs: Sequence[FloatArray],
-        names: Sequence[str] = (),
-        given: Mapping[str, FloatArray] | None = None,
-        *,
-        sane: bool = False,
-    ) -> Values:
-        """The outputs and these values of one run; none where that cannot be run."""
+    def values(self, inputs: Sequence[FloatArray], names: Sequence[str] = (), **prepared: Any) -> Values:
+        """The outputs and these values of one run, prepared so; none where that cannot be run."""
         try:
-            return self.prepared(names, given, sane=sane)(inputs)
+            return self.prepared(names, **prepared)(inputs)
         except UnusableInput:
             return {}
 

@@ -174,19 +174,16 @@ def _ranges(subject: RunSetup, contract: Contract) -> Iterator[Watch]:
     for name in contract.system.network_inputs:
         rows = frames.computed(name)
         if rows is not None and len(rows) > 1:
-            deviations = partial(_deviations, name, *_statistics(frames, name, rows))
-            yield Watch("envelope", name, float(np.sqrt(len(rows) - 1)), deviations)
+            known = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
+            rounding = np.nan_to_num(replay_bound(frames, name, rows).max(axis=0), posinf=0.0)
+            # at least the rounding of a value of size 1
+            deviation = np.maximum(known.std(axis=0), np.maximum(rounding, gamma(_ROUNDED)))
+            sizes = partial(_deviations, name, known.mean(axis=0), deviation)
+            yield Watch("envelope", name, float(np.sqrt(len(rows) - 1)), sizes)
 
 
 def _deviations(stage: str, mean: FloatArray, deviation: FloatArray, stages: Stages) -> FloatArray:
     return np.asarray((stages[stage] - mean) / deviation)
-
-
-def _statistics(frames: ReplayedFrames, name: str, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and deviation per channel, float64; the deviation is at least the rounding of a value of size 1."""
-    known = np.where(np.isfinite(rows), rows, 0.0).astype(np.float64)
-    rounding = np.nan_to_num(replay_bound(frames, name, rows).max(axis=0), posinf=0.0)
-    return known.mean(axis=0), np.maximum(known.std(axis=0), np.maximum(rounding, gamma(_ROUNDED)))
 
 
 CONSTANT = "constant"
