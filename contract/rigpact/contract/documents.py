@@ -6,8 +6,8 @@ The content of a file shows its kind; its name does not count. To add an artefac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import JsonFile, bytes_to_json, bytes_to_toml, read_bytes
+from rigpact.contract.files.reading import set_within
 
 T = TypeVar("T")
 
@@ -142,17 +143,12 @@ def content_to_document(content: bytes, path: str | Path, expected: Kind | None 
 _REMEMBERED: ContextVar[dict[str, Document] | None] = ContextVar("remembered", default=None)
 
 
-@contextmanager
-def documents_remembered(remembered: dict[str, Document] | None = None) -> Iterator[None]:
+def documents_remembered(remembered: dict[str, Document] | None = None) -> AbstractContextManager[None]:
     """Within this, a file that is read again and holds the same bytes under the same name is the same `Document`.
 
     remembered: by name, what was read before and what is read now; empty where none is given.
     """
-    token = _REMEMBERED.set({} if remembered is None else remembered)
-    try:
-        yield
-    finally:
-        _REMEMBERED.reset(token)
+    return set_within(_REMEMBERED, {} if remembered is None else remembered)
 
 
 def file_to_document(file: JsonFile, expected: Kind | None = None) -> Document:

@@ -77,9 +77,8 @@ def _at(value: Any, inside: Any, place: Place, name: str) -> Any:
     """Follow a path of keys and places; a name of an array or of metadata is a path of one key."""
     if inside is None:
         if isinstance(value, Mapping):
-            raise Misdeclared(
-                Wrong.SOURCE, place, "nothing", f"the part of {name} to take: {', '.join(list(value)[:8])}"
-            )
+            expected = f"the part of {name} to take: {', '.join(list(value)[:8])}"
+            raise Misdeclared(Wrong.SOURCE, place, "nothing", expected)
         return value
     tokens = [str(inside)] if isinstance(value, Mapping) and inside in value else str(inside).strip("/").split("/")
     for token in tokens:
@@ -94,20 +93,9 @@ def _at(value: Any, inside: Any, place: Place, name: str) -> Any:
     return value
 
 
-def _json(content: bytes, path: Path) -> Any:
-    return bytes_to_json(content, path).data
-
-
-def read_chosen_arrays(content: bytes, path: Path, names: Collection[str]) -> Mapping[str, Any]:
-    """Some arrays of a .npz by name, without pickle; what lies beside them is not unpacked. UnusableInput for other bytes."""
-    chosen: Mapping[str, Any] = _npz(content, path, names)
-    return chosen
-
-
 def read_arrays(content: bytes, path: Path) -> Mapping[str, Any]:
     """The arrays of a .npz or .safetensors file by name, without pickle; UnusableInput for other bytes."""
-    reader = _safetensors if path.name.lower().endswith(".safetensors") else _npz
-    arrays: Mapping[str, Any] = reader(content, path)
+    arrays: Mapping[str, Any] = (_safetensors if path.name.lower().endswith(".safetensors") else _npz)(content, path)
     return arrays
 
 
@@ -176,7 +164,8 @@ def _yaml(data: bytes, path: Path) -> Any:
 
 
 _READERS: Mapping[str, Callable[[bytes, Path], Any]] = {
-    ".json": _json, ".yaml": _yaml, ".yml": _yaml, ".npz": _npz, ".npy": _npz, ".safetensors": _safetensors,
+    ".json": lambda content, path: bytes_to_json(content, path).data,
+    ".yaml": _yaml, ".yml": _yaml, ".npz": _npz, ".npy": _npz, ".safetensors": _safetensors,
     ".onnx": _onnx_metadata,
 }  # fmt: skip
 
@@ -236,7 +225,7 @@ def is_processed_clip(path: str | Path) -> bool:
 def read_processed_clip(path: Path) -> Document:
     """The rows of a processed clip as a teacher batch; UnusableInput for arrays that are not rows of numbers."""
     content = read_bytes(path)
-    arrays = read_chosen_arrays(content, path, _ROWS)
+    arrays = _npz(content, path, _ROWS)  # what lies beside them is not unpacked
     held = {name: _rows(arrays[name], f"{path}#{name}") for name in _ROWS if name in arrays}
     dims = {_ROWS[name][1]: rows.shape[1] for name, rows in held.items()}
     teacher = {_ROWS[name][0]: rows.tolist() for name, rows in held.items()}

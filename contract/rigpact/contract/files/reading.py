@@ -10,7 +10,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
@@ -261,23 +261,23 @@ _INPUTS: ContextVar[_Inputs | None] = ContextVar("inputs", default=None)
 
 
 @contextmanager
-def inputs_remembered() -> Iterator[None]:
+def set_within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Within this, a variable has a value."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def inputs_remembered() -> AbstractContextManager[None]:
     """Within this, every file that is read is an input: no output takes its place, and it must stay as it is."""
-    token = _INPUTS.set(_Inputs())
-    try:
-        yield
-    finally:
-        _INPUTS.reset(token)
+    return set_within(_INPUTS, _Inputs())
 
 
-@contextmanager
-def inputs_may_be_replaced() -> Iterator[None]:
+def inputs_may_be_replaced() -> AbstractContextManager[None]:
     """Within this, files that were read may be written: copies that a command damages on purpose."""
-    token = _INPUTS.set(None)
-    try:
-        yield
-    finally:
-        _INPUTS.reset(token)
+    return set_within(_INPUTS, None)
 
 
 def remember_input(path: Path, status: os.stat_result) -> None:
