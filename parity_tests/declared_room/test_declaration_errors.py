@@ -35,6 +35,15 @@ def test_a_mistake_is_answered_at_its_place(name, tmp_path, command):
     assert finding["hint"]
 
 
+def test_numbers_with_a_mistake_are_not_called_undeclared(tmp_path, command):
+    """One line that is missing in a list was three findings, of which two sent the reader to stages that are right."""
+    path = write_small(tmp_path, SMALL.replace("value = [0.1, -0.4]", "value = [0.1]"))
+    found = json.loads(command("check", path, "--format", "json").out)["findings"]
+    assert [(each["code"], each["pointer"]) for each in found if each["severity"] == "error"] == [
+        ("RP743", "/numbers/pose")
+    ]
+
+
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path, command):
     """A contract from somebody else must not read a file of the build machine into its report."""
     secret = tmp_path / "secret.json"
