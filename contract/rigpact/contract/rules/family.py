@@ -19,7 +19,8 @@ from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.bundle_view import Auxiliary, BundleView, Unread, auxiliaries
 from rigpact.contract.rules.motion_view import ClipView, Rows, TeacherView
-from rigpact.contract.rules.system_view import DeclaredNetwork, DeclaredView, SystemFiles
+from rigpact.contract.rules.system_view import DeclaredNetwork, DeclaredView, RecordedRows, SystemFiles
+from rigpact.contract.systems.contract import Contract
 
 P = ParamSpec("P")
 Check = Callable[..., Iterable[Finding]]
@@ -187,13 +188,11 @@ def _kept(_: Document) -> dict[Check, tuple[Finding, ...]]:
 
 
 def _networks(subject: Artefacts) -> Iterator[DeclaredNetwork]:
-    view = None if subject.system is None else subject.system.declared
-    if subject.system is None or view is None:
-        return
-    for model in subject.system.bound:
+    files = subject.system or SystemFiles()
+    for model in files.bound if files.declared is not None else ():
         networks = () if model.part is None else tuple(model.part.networks.values())
-        if len(networks) == 1:
-            yield DeclaredNetwork(view, networks[0], model.signature)
+        if files.declared is not None and len(networks) == 1:
+            yield DeclaredNetwork(files.declared, networks[0], model.signature)
 
 
 def _given(*parts: Any) -> Iterable[Any]:
@@ -212,7 +211,9 @@ _PARTS: Mapping[Any, Callable[[Artefacts], Iterable[Any]]] = {
     ModelSignature: lambda subject: subject.models,
     ModelGraph: lambda subject: _given(*(model.graph for model in subject.models)),
     SystemFiles: lambda subject: _given(subject.system),
-    DeclaredView: lambda subject: _given(None if subject.system is None else subject.system.declared),
+    Contract: lambda subject: _given((subject.system or SystemFiles()).contract),
+    RecordedRows: lambda subject: (subject.system or SystemFiles()).recordings,
+    DeclaredView: lambda subject: _given((subject.system or SystemFiles()).declared),
     DeclaredNetwork: _networks,
 }
 """The parts of a subject by the type under which checks ask for them; one with `None` is given to them in any case."""

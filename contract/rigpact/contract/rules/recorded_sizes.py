@@ -28,7 +28,7 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import Need, family
 from rigpact.contract.rules.system_data import FEWEST_ROWS
-from rigpact.contract.rules.system_view import DeclaredView, SystemFiles
+from rigpact.contract.rules.system_view import DeclaredView, RecordedRows
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import UNITS, is_si, kind_of, numerator
 
@@ -81,9 +81,8 @@ def size_findings(view: DeclaredView, stages: Mapping[str, FloatArray], path: ob
                 yield OTHER_SIZE.at(path, pointer, vector=vector, stage=expected.stage, frames=len(rows), **fits)
 
 
-def _check(view: DeclaredView, files: SystemFiles) -> Iterator[Finding]:
-    for recording in files.recordings:
-        yield from size_findings(view, recording.stages, recording.path)
+def _check(view: DeclaredView, recording: RecordedRows) -> Iterator[Finding]:
+    yield from size_findings(view, recording.stages, recording.path)
 
 
 FAMILY = family(globals(), (Need.DECLARATION, Need.SYSTEM_DATA), _check)

@@ -12,9 +12,8 @@ import numpy as np
 
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules import answers
-from rigpact.contract.rules.bundle_view import need
 from rigpact.contract.rules.family import Need, family
-from rigpact.contract.rules.system_view import RecordedRows, SystemFiles
+from rigpact.contract.rules.system_view import RecordedRows
 from rigpact.contract.rules.wording import at_first, listed
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -75,15 +74,6 @@ _UNIT_RULE: Mapping[FieldKind, Rule] = {
     FieldKind.QUATERNION_XYZW: QUATERNION_NOT_UNIT,
     FieldKind.DIRECTION: DIRECTION_NOT_UNIT,
 }
-
-
-def _check_recordings(files: SystemFiles) -> Iterator[Finding]:
-    contract = need(files.contract)
-    for recording in files.recordings:
-        yield from _check_recording(contract, recording)
-
-
-FAMILY = family(globals(), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), _check_recordings)
 
 
 def _check_recording(contract: Contract, recorded: RecordedRows) -> Iterator[Finding]:
@@ -200,3 +190,6 @@ def _check_variety(vector: _Vector) -> Iterator[Finding]:
         values = {"vector": vector.name, "count": len(dead), "width": width, "rows": count}
         fields = listed([layout.address(channel) for channel in dead])
         yield DEAD_COLUMNS.at(vector.path, (*place, dead[0]), fields=fields, **values)
+
+
+FAMILY = family(globals(), (Need.SYSTEM_CONTRACT, Need.SYSTEM_DATA), _check_recording)
