@@ -154,17 +154,8 @@ def test_the_gate_takes_what_init_finds_and_catches_what_is_planted(
     """What works for the demo character alone is found by the first other customer."""
     shutil.copytree(project.bundle.parent, tmp_path / "own")
     monkeypatch.chdir(tmp_path / "own")
-    run = (
-        "run",
-        "--contract",
-        project.bundle.name,
-        project.clip,
-        "--onnx",
-        "model.onnx",
-        "--out",
-        "engine.trace.jsonl",
-    )
-    assert command(*run).status == 0
+    words = ("--contract", project.bundle.name, project.clip, "--onnx", "model.onnx")
+    assert command("run", *words, "--out", "engine.trace.jsonl").status == 0
     as_engine("engine.trace.jsonl")
     statuses = [command(*words.split()).status for words in ("init", "gate", "gate --selftest --only bundle")]
     assert statuses == [0, 0, 0]
