@@ -120,6 +120,14 @@ def test_weights_in_a_second_file(saved, tmp_path, size, code):
     assert code in codes(path)
 
 
+def test_only_of_lost_weights_is_a_second_file_spoken(tmp_path):
+    """Who looks for weights beside a file that is no model looks in vain."""
+    (tmp_path / "model.onnx").write_bytes(b"no model")
+    with pytest.raises(UnusableInput) as refusal:
+        read_model_signature(tmp_path / "model.onnx")
+    assert refusal.value.hint == ""
+
+
 @every_case("content", [b"", b"junk", b"\x08\x09", bytes(range(256)) * 9, None], ids=repr)
 def test_what_is_no_model_is_refused(tmp_path, content):
     """One line, not a protobuf's stack trace; a folder and a missing file are the most common mistakes."""

@@ -180,7 +180,12 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
     assert stages["joint_pos_history"]["length"] == 3
     assert (stages["gait_phase"]["operation"], stages["gait_phase"]["period"]) == ("phase_clock", 0.8)
     assert "/home/" not in root["text"]
-    terms = {"command": "generated_commands", "anchor": "motion_anchor_pos_b", "bodies": "robot_body_ori_b"}
+    terms = {
+        "command": "generated_commands",
+        "anchor": "motion_anchor_pos_b",
+        "bodies": "robot_body_ori_b",
+        "at": "robot_body_pos_b",
+    }
     rows = [f'    {name}: {{func: "a:{func}", params: {{command_name: motion}}}}\n' for name, func in terms.items()]
     commands = "commands: {motion: {anchor_body_name: torso, body_names: [a, b]}}\n"
     source.write_text(_changed(ENV, "    gait_phase", "".join(rows) + "    gait_phase") + commands, encoding="utf-8")
@@ -188,6 +193,7 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
     assert root["stages"]["command"]["of"] == ["motion_joint_pos", "motion_joint_vel"]
     assert root["stages"]["anchor"]["of"] == ["motion_anchor_pos", "robot_anchor_pos", "robot_anchor_quat"]
     assert (root["given"]["robot_body_quat"]["size"], root["stages"]["bodies"]["writes"]) == (8, "interleaved")
+    assert root["given"]["robot_body_pos"]["size"] == 2 * 3
 
 
 @pytest.mark.sampled(3)
@@ -250,6 +256,7 @@ NESTED = (
         ("a.yaml", _changed(ROBOT_POLICY, "[0, 1, 2]", "[0, 2, 4]"), ["/observations_history", "every frame"]),
         ("a.yaml", _changed(ROBOT_POLICY, "observations: 12", "observations: 13"), ["/num_observations", "36 numbers", "39"]),
         ("a.yaml", _changed(ROBOT_POLICY, "[1, 2, 3, 4]", "[1, 2, 3]"), ["/rl_kp", "3 numbers", "4, one for each joint"]),
+        ("a.yaml", f"{ROBOT_POLICY}  decimation: 0\n", ["/decimation"]),
         ("a.yaml", _changed(ENV, "F[L,R]_thigh_joint", ".*_thigh_joint"), ["/joint_pos", "2 that fit RL_thigh_joint"]),
         ("a.yaml", _changed(ENV, ".*L_hip_joint", "(L_hip"), ["/joint_pos", "a regular expression"]),
         ("a.yaml", _changed(ENV, ".*L_hip_joint", "(a+)+b"), ["/joint_pos", "a repetition of a group"]),

@@ -243,6 +243,8 @@ def test_a_planted_origin_is_named(tmp_path, demo_bundle, command, name):
     assert named == [case.stage, case.frame, case.channel, bone, case.slice, case.node]
     guard = document["guard"] or {}
     assert case.guard is None or (guard["guard"], guard["survives_frames"]) == (case.guard, FRAMES)
+    is_floor = guard.get("guard") in {"std-floor", "scale-floor"}  # which names the one number that it lifts
+    assert (" = 0: with the engine's" in guard.get("change", "")) == is_floor
     assert case.stage != "load" or document["suspects"][0]["name"] == "statistic-length-differs"
     network = found["network"] if case.node else None
     assert network is None or (network["blame"], network["same_bits"]) == ("weights", True)

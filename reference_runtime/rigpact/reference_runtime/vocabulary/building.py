@@ -14,7 +14,7 @@ import numpy as np
 
 from rigpact.contract.conventions import CodeHint
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
-from rigpact.contract.errors import Misdeclared, Wrong, unknown
+from rigpact.contract.errors import Wrong, unknown
 from rigpact.contract.json_pointer import Token
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Frames
@@ -40,14 +40,12 @@ def operation(name: str, build: Callable[[Use], Built], inputs: tuple[int, int] 
     return Operation(name, said["summary"], build, said.get("parameters", {}), inputs, code=code, **facts)
 
 
-def found_fields(use: Use, source: Input, place: tuple[Token, ...], names: Sequence[str], size: int = 0) -> list[Field]:
-    """The fields of these names; of `size` numbers each, where it is not 0."""
+def found_fields(use: Use, source: Input, place: tuple[Token, ...], names: Sequence[str]) -> list[Field]:
+    """The fields of these names."""
     for index, name in enumerate(names):
-        where = use.at(*place, index)
         if name not in source.fields:
-            raise unknown(where, name, [each.name for each in source.fields], f"a field of {source.name}")
-        if size and source.fields[name].size != size:
-            raise Misdeclared(Wrong.WIDTH, where, f"{name}, {source.fields[name].size} numbers", f"a field of {size}")
+            others = [each.name for each in source.fields]
+            raise unknown(use.at(*place, index), name, others, f"a field of {source.name}")
     return [source.fields[name] for name in names]
 
 

@@ -190,10 +190,8 @@ def _unit_quaternions(use: Use) -> Built:
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """Roundings of a unit quaternion. If w is zero within rounding, a sign that it decides is not judged."""
         quats = rows.astype(np.float64).reshape(len(rows), -1, 4)
-        size = np.maximum(np.abs(quats).max(axis=2, keepdims=True), 1.0)
         undecided = np.abs(quats[..., 3:]) <= (gamma(_NORMALISE) if sign.word_of(frames) == "w_not_negative" else -1.0)
-        found = np.broadcast_to(gamma(_NORMALISE) * size, quats.shape)
-        return np.where(undecided, np.nan, found).reshape(rows.shape)
+        return np.where(np.broadcast_to(undecided, quats.shape), np.nan, gamma(_NORMALISE)).reshape(rows.shape)
 
     fields = FieldLayout(tuple(replace(each, kind=FieldKind.QUATERNION_XYZW) for each in source.fields))
     return computed(fields, lambda frames: sign.of(frames)(length.of(frames)(wide(frames, source.name, 4))), bound)
