@@ -26,7 +26,7 @@ from rigpact.contract.declared.cross_checks import (
     said_of_places,
     words_that_name_nothing,
 )
-from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given
+from rigpact.contract.declared.fields import OF_A_VECTOR, declared_fields, measure_of_given, with_signs_that_are_read
 from rigpact.contract.declared.operation import Built, Input, Operation, Use
 from rigpact.contract.declared.sources import Sources, to_numbers
 from rigpact.contract.declared.values import NamedNumbers, flat_numbers, known_profiles
@@ -129,7 +129,7 @@ class _Reader:
         return System(
             name=self.root["name"],
             title=self.root.get("title", self.root["name"]),
-            stages=with_inner(self.stages.values(), self.inner, order),
+            stages=with_signs_that_are_read(with_inner(self.stages.values(), self.inner, order)),
             inputs=single.inputs if single else (),
             outputs=single.outputs if single else (),
             fps=None if fps is None else float(fps),

@@ -1,13 +1,14 @@
 """The fields of a declared vector: one by one, or one for each name of a list, or several `parts` for each name."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from rigpact.contract.errors import Misdeclared, Wrong, shown, unknown
 from rigpact.contract.json_pointer import Token
-from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout, range_end
-from rigpact.contract.systems.stage import QUATERNIONS, RAW, Measure
+from rigpact.contract.systems.layout import QUATERNION_KINDS, Field, FieldKind, FieldLayout, known_fields, range_end
+from rigpact.contract.systems.stage import QUATERNIONS, RAW, Measure, Stage
 
 OF_A_VECTOR = ("name", "fields", "names", "parts", "join", "size", "kind", "unit", "space", "low", "high")
 """What the table of every vector may say."""
@@ -96,3 +97,27 @@ def measure_of_given(layout: FieldLayout) -> Measure:
     if 4 * len(starts) == layout.width:
         return QUATERNIONS
     return Measure(quaternions_at=starts) if starts else RAW
+
+
+def with_signs_that_are_read(stages: Sequence[Stage]) -> tuple[Stage, ...]:
+    """The stages of a loop, where the sign of a quaternion counts whose numbers come to a network as they are.
+
+    As a rotation q is -q. A network reads four numbers, and answers otherwise.
+    """
+    by_name = {stage.name: stage for stage in stages}
+    read, waiting = set[str](), [name for stage in stages if stage.is_answer for name in stage.needs]
+    while waiting:
+        name = waiting.pop()
+        if (
+            name not in by_name
+            or name in read
+            or not any(each.kind in QUATERNION_KINDS for each in known_fields(by_name[name].layout))
+        ):
+            continue
+        read.add(name)
+        carried = by_name[name].carried
+        waiting += [*by_name[name].needs, *([] if carried is None else [carried])]
+    return tuple(
+        replace(stage, measure=RAW) if stage.name in read and (stage.compute or stage.carried) else stage
+        for stage in stages
+    )
