@@ -87,7 +87,7 @@ def test_candidates_end_with_the_budget_and_half_of_it_leaves_the_rest() -> None
         budget.work.add(NUMBERS)
     assert (tried, budget.search) == (["a", "b", "c"], Search(2.5 * COST / 1e6, ("letters",)))
     budget = _spending(4 * COST / 1e6)
-    for _ in budget.half().within(itertools.count(), "pairs"):
+    for _ in budget.part().within(itertools.count(), "pairs"):
         budget.work.add(NUMBERS)
     assert (budget.work.done, budget.is_spent, budget.search.not_tried) == (2 * COST, False, ("pairs",))
 

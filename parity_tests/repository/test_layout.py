@@ -27,11 +27,11 @@ LEFT |= {"training": (*LEFT["fixtures"], "fixtures"), "reports": (*LEFT["fixture
 LEFT |= {"testing": (*LEFT["reports"], "reports")}
 """What each package may import from, beside itself; `rigpact.testing` shares its root with the reports."""
 MOST_LINES = {
-    "contract": 18_450,
-    "reference_runtime": 16_490,
-    "fixtures": 4_920,
-    "reports": 35_910,
-    "parity_tests": 54_570,
+    "contract": 17_720,
+    "reference_runtime": 15_250,
+    "fixtures": 4_700,
+    "reports": 35_690,
+    "parity_tests": 52_560,
 }
 """How many lines of Python each root may have: the number is lowered where lines went, and never raised."""
 OPTIONAL = {

@@ -241,10 +241,13 @@ def _own_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream:
     own = stage_bound(stage, frames, rows, upstream)
     if stage.carried is None or frames.mode != "free":
         return own
+    source = source_of(stage, frames)
+    if source in frames.recorded:
+        off = frames.evidence.off.get(source)
+        return own if off is None else np.asarray(own + np.nan_to_num(frames.shifted(off, -1), posinf=np.inf))
     if stage.name in frames.fed_back:
         return np.asarray(own + frames.fed_back[stage.name][1][frames.frame])
-    source = source_of(stage, frames)
-    handed_on = None if source in frames.recorded else frames.computed(source)
+    handed_on = frames.computed(source)
     if handed_on is None:
         return own
     before = frames.shifted(replay_bound(frames, source, handed_on), -1)
@@ -252,5 +255,6 @@ def _own_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream:
 
 
 def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:
-    """Bound 0 for the recorded inputs of a stage: the replay uses exactly these values."""
-    return {name: np.zeros(frames.recorded[name].shape) for name in stage.needs if name in frames.recorded}
+    """Bound 0 for the recorded inputs of a stage: the replay uses exactly these values; what was worked back may be off."""
+    off, recorded = frames.evidence.off, frames.recorded
+    return {name: off.get(name, np.zeros(recorded[name].shape)) for name in stage.needs if name in recorded}

@@ -43,7 +43,7 @@ class Evidence:
     `frame` counts from the start of the run; `mode` is `teacher` or `free`. `drive` is a function from a contract to
     the clip's rows. `precision` is how finely the numbers of a recording are written, where they lost
     digits or bits. `says_mode` is False where the file does not say who drove the run. `work` counts what its replays compute.
-    `hidden` (T, width) tells which recorded numbers of a stage say nothing: a limit behind it hid them. `fed_back` gives what a
+    `off` (T, width) is how far numbers may be off that were worked back, inf where a limit hid them. `fed_back` gives what a
     free run feeds back under a contract, where nothing records it, up to a frame; it counts what that computes.
     """
 
@@ -56,7 +56,7 @@ class Evidence:
     precision: Precision | None = None
     says_mode: bool = True
     work: Work = field(default_factory=Work)
-    hidden: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    off: Mapping[str, FloatArray] = field(default_factory=dict)
     fed_back: Callable[[Contract, Work, int], FedBack] | None = None
 
     @property
@@ -87,8 +87,8 @@ class Evidence:
         """The evidence of some recorded frames only."""
         chosen = rows if isinstance(rows, slice) else list(rows)
         recorded = {name: values[chosen] for name, values in self.recorded.items()}
-        hidden = {name: values[chosen] for name, values in self.hidden.items()}
-        return replace(self, frame=self.frame[chosen], recorded=recorded, hidden=hidden)
+        off = {name: values[chosen] for name, values in self.off.items()}
+        return replace(self, frame=self.frame[chosen], recorded=recorded, off=off)
 
 
 def source_of(stage: Stage, frames: Any) -> str:
@@ -182,9 +182,10 @@ class ReplayedFrames(FramesOfContract):
         stage = self._graph[name]
         if self.mode != "free" or stage.carried is None:
             return self.driven(name)
-        if name in self.fed_back:
+        source = source_of(stage, self)
+        if source not in self.recorded and name in self.fed_back:
             return self.fed_back[name][0][self.frame]
-        before = self.shifted(self[source_of(stage, self)], -1)
+        before = self.shifted(self[source], -1)
         seed = self._seed(stage, before)
         return np.where(self.frame[:, None] > 0, stage.take_over(self.contract, seed, before), seed)
 

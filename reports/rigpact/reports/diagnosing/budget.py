@@ -95,11 +95,11 @@ class Budget:
         if self._end is None and self.millions is not None:
             self._end = self.work.done + self.millions * MILLION
 
-    def half(self) -> Budget:
-        """Half of what is left of it, so that what comes later is tried too; both say together what was not tried."""
+    def part(self, share: float = 0.5) -> Budget:
+        """A share of what is left of it, so that what comes later is tried too; both say together what was not tried."""
         part = Budget(self.millions, self.says, self.work, _left=self._left)
         if self._end is not None:
-            part._end = self.work.done + max(self._end - self.work.done, 0.0) / 2.0
+            part._end = self.work.done + share * max(self._end - self.work.done, 0.0)
         return part
 
     @property

@@ -20,15 +20,17 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, p
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
-from rigpact.reports.diagnosing.explanation import ONE, Explanation, search
+from rigpact.reports.diagnosing.explanation import Explanation, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.relations.relation import CLAMPED, Relation
-from rigpact.reports.diagnosing.relations.terms import with_terms
+from rigpact.reports.diagnosing.in_terms import claims, in_terms_of, is_simple, says_more
+from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.remaining import Mask, beyond, remaining
 from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
+_OF_TERMS = 0.8
+"""The share of a budget with which what stages tell of others is searched; what was recorded itself is with the rest."""
 SaysStages = Callable[[Sequence[StageVerdict], Divergence | None], None]
 """Is told of every stage and of the first divergence before a search begins."""
 Otherwise = Callable[[], Diagnosis | None]
@@ -44,13 +46,15 @@ def diagnose(
     budget: Budget | None = None,
     says_stages: SaysStages | None = None,
     with_alike: bool = True,
+    in_terms: bool = True,
     otherwise: Otherwise = lambda: None,
 ) -> Diagnosis:
     """Judge every recorded stage and search for what explains those that differ.
 
     allow_unjudged: recorded stages that may stay unjudged in a recording that agrees; any other leaves the answer undetermined.
     budget: how long to search; without one the search goes to its end. with_alike: say what a recording that agrees does not
-    tell apart. otherwise: is asked where conventions alone do not explain all, before relations are searched.
+    tell apart. in_terms: whether to look at what recorded stages tell of others first. otherwise: is asked where conventions
+    alone do not explain all, before relations are searched.
     """
     budget = budget or Budget.unlimited()
     hypotheses = Hypotheses(replace(evidence, work=budget.work), contract)
@@ -67,11 +71,12 @@ def diagnose(
         says_stages(stages, first)
     budget.start()
     judged = Diagnosis("unexplained", first, stages, (), ())
-    again = partial(diagnose, contract=contract, with_pairs=with_pairs, budget=budget, with_alike=False)
-    in_terms = _in_terms(hypotheses, judged, budget, again)
-    if in_terms is not None and _is_simple(in_terms):
-        return in_terms
-    is_one = in_terms is not None and in_terms.verdict == "explained" and _claims(in_terms) == 1  # two say no less
+    most = budget.part(_OF_TERMS)
+    again = partial(diagnose, contract=contract, with_pairs=with_pairs, budget=most, with_alike=False, in_terms=False)
+    told = in_terms_of(hypotheses, judged, budget, again) if in_terms else None
+    if told is not None and is_simple(told, hypotheses.failing({})):
+        return told
+    is_one = told is not None and told.verdict == "explained" and claims(told) == 1  # two say no less
     causes, unresolved = search(hypotheses, with_pairs=with_pairs and not is_one, budget=budget)
     everywhere = {
         knob: value for each in causes if each.stage not in unresolved for knob, value in each.changes.items()
@@ -83,53 +88,10 @@ def diagnose(
         best = otherwise() or best
     if unresolved and best.supposition is None:
         best = answer(*_relations(hypotheses, found, unresolved, everywhere, budget))
-    if in_terms is not None and _says_more(in_terms, best):
-        best = in_terms
+    if told is not None and says_more(told, best):
+        best = told
     verdict = "undetermined" if best.is_open and budget.was_cut else best.verdict  # what was not tried may explain it
     return replace(best, search=budget.search, verdict=verdict)
-
-
-def _in_terms(
-    hypotheses: Hypotheses, judged: Diagnosis, budget: Budget, again: Callable[[Evidence], Diagnosis]
-) -> Diagnosis | None:
-    """The diagnosis of the terms that stages only hold, where no single convention explains everything.
-
-    None where they say nothing. The stages that were recorded are said as they are, and of the terms those that differ.
-    """
-    failing = hypotheses.failing({})
-    singles = budget.half().within(hypotheses.singles(failing, {}), ONE)
-    if any(hypotheses.explains(changes) for changes in singles):
-        return None
-    evidence = with_terms(hypotheses.evidence, hypotheses.contract, failing)
-    found = None if evidence is None else again(evidence)
-    if found is None or not (found.causes or any(relation.is_rule for relation in found.relations)):
-        return None
-    holder = {name: stage for stage in failing for name in hypotheses.graph[stage].needs}
-    claimed = {cause.stage for cause in found.causes} | {relation.stage for relation in found.relations}
-    recorded, left = {each.stage for each in judged.stages}, {each.stage: each.remains for each in found.stages}
-    terms = (
-        replace(each, held_by=each.held_by or holder[each.stage])
-        for each in found.stages
-        if each.stage not in recorded and (each.stage in claimed or each.remains is not None)
-    )
-    stages = (replace(each, remains=left.get(each.stage)) for each in judged.stages)
-    return replace(found, first_divergence=judged.first_divergence, stages=(*stages, *terms))
-
-
-def _claims(diagnosis: Diagnosis) -> int:
-    return len(diagnosis.causes) + len(diagnosis.relations)
-
-
-def _is_simple(diagnosis: Diagnosis) -> bool:
-    """Whether one claim explains everything: not a limit, which may be that of the stage that holds the term."""
-    is_limit = any(relation.kind == CLAMPED for relation in diagnosis.relations)
-    return diagnosis.verdict == "explained" and _claims(diagnosis) == 1 and not is_limit
-
-
-def _says_more(of_terms: Diagnosis, other: Diagnosis) -> bool:
-    """Whether it leaves less open. Everything is explained by the fewer claims, a part nearer to the mistake, at a term."""
-    left = [2 if not _claims(each) else int(each.verdict != "explained") for each in (of_terms, other)]
-    return left[0] < left[1] or (left[0] == left[1] and (left[0] == 1 or _claims(of_terms) < _claims(other)))
 
 
 def _answer(
@@ -147,7 +109,7 @@ def _answer(
     of_the_rest: what is told of frames that conventions leave which explain the others.
     """
     better = {relation.stage for relation in relations if relation.is_rule and relation.is_whole}
-    named = tuple(cause for cause in found if not (cause.is_partial and cause.stage in better))
+    named = tuple(cause for cause in found if not (_is_in_part(hypotheses, cause) and cause.stage in better))
     partly = {each.stage: each.changes for each in named if each.is_partial or _holds_alone(hypotheses, each)}
     left = remaining(hypotheses, everywhere, partly, relations, of_the_rest)
     explained = not left and not_finite is None
@@ -162,6 +124,11 @@ def _answer(
         relations=tuple(replace(relation, excess=None) for relation in (*relations, *of_the_rest)),
         first_unexplained=None if explained else _first_left(hypotheses, left, everywhere, partly, not_finite),
     )
+
+
+def _is_in_part(hypotheses: Hypotheses, cause: Cause) -> bool:
+    """Whether it leaves frames of its stage, or cannot be: what breaks another stage that shares something with its own."""
+    return cause.is_partial or (bool(cause.breaks) and not _holds_alone(hypotheses, cause))
 
 
 def _holds_alone(hypotheses: Hypotheses, cause: Cause) -> bool:
@@ -184,11 +151,19 @@ def _relations(
     """
     from rigpact.reports.diagnosing.relations.search import find_relations  # thirty modules that most runs do not need
 
-    at_one_stage = {cause.stage for cause in causes if not cause.is_partial}
+    at_one_stage = {cause.stage for cause in causes if not _is_in_part(hypotheses, cause)}
     stages = [stage for stage in unresolved if stage not in at_one_stage]
-    explained = {cause.stage: cause.frames_explained for cause in causes if cause.is_partial}
+    explained = {cause.stage: cause.frames_explained for cause in causes if _is_in_part(hypotheses, cause)}
     found = find_relations(hypotheses, stages, base, budget)
-    better = [each for each in found if each.frames_explained > explained.get(each.stage, -1)]
+    whole = {
+        cause.stage for cause in causes if not cause.is_partial
+    }  # what breaks others gives way to what explains as much
+    better = [
+        each
+        for each in found
+        if each.frames_explained > explained.get(each.stage, -1)
+        or (each.stage in whole and each.is_whole and each.is_rule)
+    ]
     rest = [each for each in causes if each.is_partial and each.stage not in {relation.stage for relation in better}]
     under = (find_relations(hypotheses, [each.stage], {**base, **each.changes}, budget) for each in rest)
     return better, [relation for found in under for relation in found]

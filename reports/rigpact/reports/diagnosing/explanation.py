@@ -39,7 +39,7 @@ def search(
 
     It takes at most half of the budget: the relations are tried with the rest.
     """
-    budget = (budget or Budget.unlimited()).half()
+    budget = (budget or Budget.unlimited()).part()
     failing = hypotheses.failing({})
     singles = hypotheses.singles(failing, {})
     everything = [changes for changes in budget.within(singles, ONE) if hypotheses.explains(changes)]

@@ -160,8 +160,7 @@ class Hypotheses:
         self, stage: str, conventions: Any, compute: Callable[[], FloatArray | None], what: str
     ) -> FloatArray | None:
         """Store a computed stage, or its bound, that replays under different conventions share."""
-        names = self._knobs_of[stage]
-        changes = frozenset(pair for pair in self._changed(conventions) if pair[0] in names)
+        changes = frozenset(pair for pair in self._changed(conventions) if pair[0] in self._knobs_of[stage])
         if (what, stage, changes) in self._kept:
             return self._kept[what, stage, changes]
         computed = compute()
@@ -360,9 +359,9 @@ class Hypotheses:
     def few_frames(self) -> Hypotheses | None:
         """The same hypotheses on a few frames, as a fast filter: changes that fit all frames also fit these.
 
-        The frames are both ends of the recording, where histories and lags begin and end, and those around the worst
-        frame; of a long one SEARCHED_FRAMES around that, which have few frames themselves. None for short runs, and for systems
-        that evaluate a whole window at once.
+        The frames are both ends of the recording, where histories begin and end, and those around the worst frame; of a long
+        one SEARCHED_FRAMES around that. Where a run from the start gives what nothing records, they are those where it differs
+        first. None for short runs, and for systems that evaluate a whole window at once.
         """
         frames = len(self.evidence.frame)
         if frames <= 2 * FEW_FRAMES or self.contract.system.windowed:
@@ -372,13 +371,15 @@ class Hypotheses:
             error = self.error(stage, {})
             if error is not None:
                 excess = np.maximum(excess, np.nan_to_num(error.excess).max(axis=1))
-        worst = min(max(int(np.argmax(excess)), 1), frames - 1)
-        rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
-        if frames > 2 * SEARCHED_FRAMES:
-            is_early = excess.max() <= 1.0 or excess[:SEARCHED_FRAMES].max() > 1.0
-            worst = 0 if self.evidence.fed_back is not None and is_early else worst  # a run from the start ends sooner
-            start = max(0, min(worst - SEARCHED_FRAMES // 2, frames - SEARCHED_FRAMES))
-            rows = list(range(start, start + SEARCHED_FRAMES))
+        if self.evidence.fed_back is not None:  # a run from the start ends sooner
+            first = int(np.argmax(excess > 1.0))
+            rows = [*range(max(0, first - 1), min(frames, first + FEW_FRAMES))]
+        else:
+            worst = min(max(int(np.argmax(excess)), 1), frames - 1)
+            rows = sorted({0, 1, worst - 1, worst, frames - 2, frames - 1})
+            if frames > 2 * SEARCHED_FRAMES:
+                start = max(0, min(worst - SEARCHED_FRAMES // 2, frames - SEARCHED_FRAMES))
+                rows = list(range(start, start + SEARCHED_FRAMES))
         return Hypotheses(self.evidence.at_rows(rows), self.contract, is_filter=True)
 
     def own_products(self, stage: str, limit: int) -> Iterator[Changes]:

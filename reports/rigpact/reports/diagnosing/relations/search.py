@@ -23,6 +23,7 @@ from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
+from rigpact.reports.diagnosing.relations.families.by_rotations import by_rotations
 from rigpact.reports.diagnosing.relations.families.clock import clock
 from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
 from rigpact.reports.diagnosing.relations.families.elsewhere.parts import another_part, parts_elsewhere
@@ -49,6 +50,7 @@ from rigpact.reports.diagnosing.relations.families.turned import turned, turned_
 from rigpact.reports.diagnosing.relations.families.turned_inputs import turned_inputs
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.pairs import pairs
+from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import (
     WORDS_LISTED,
     CandidateEdit,
@@ -89,7 +91,7 @@ Family = Callable[[Target], Iterator[CandidateEdit]]
 WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 WITH_NUMBERS: tuple[Family, ...] = (
-    on_fitted_line, turned_vectors, elsewhere, of_other_vectors, mapped, clock, in_time, lines_in_few_frames,
+    on_fitted_line, turned_vectors, by_rotations, elsewhere, of_other_vectors, mapped, clock, in_time, lines_in_few_frames,
 )  # fmt: skip
 """The same, with a number that is fitted, or from anywhere in the recording."""
 OF_STAGES: tuple[Callable[[DivergentStage], Iterator[CandidateEdit]], ...] = (
@@ -101,6 +103,8 @@ OF_STAGES: tuple[Callable[[DivergentStage], Iterator[CandidateEdit]], ...] = (
     parts_elsewhere,
 )
 """Edits of how the stage is computed."""
+OF_VECTORS = (fitted_numbers, histories, small_angles, orders)
+"""The same of a vector on the way that can be worked back, as if it were the stage."""
 SAY_LITTLE: tuple[Family, ...] = (on_lines, on_some_lines, one_number, limited_each)
 """Readings that take more from the recording itself."""
 FEW_NUMBERS = 3
@@ -322,7 +326,31 @@ def _that_say_much(subject: DivergentStage, every: Sequence[Target]) -> Iterator
         yield from _from(of_stage, subject)
 
 
+def at_each_vector(subject: DivergentStage, every: Sequence[Target]) -> Iterator[CandidateEdit]:
+    """The edits of how each vector on the way is computed that can be worked back; carried on to the stage."""
+    graph, recorded = subject.contract.system.graph, subject.evidence.recorded
+    for target in every:
+        if not target.name or target.name in recorded or graph[target.name].compute is None:
+            continue
+        there = target.as_a_stage()
+        for reading in (reading for family in OF_VECTORS for reading in family(there)) if there else ():
+            where = target.name if reading.place is None else reading.place.name
+            words = f"computed from {where} that is {reading.words}"
+            with np.errstate(invalid="ignore"):  # the claim is not off by what was worked back
+                own = np.fmax(reading.bound - target.bound, STORED * np.abs(reading.rows))
+            change, off = partial(_with_rows, target.name, reading.rows), {target.name: own}
+            found = subject.recomputed(reading.kind, words, change, fitted=reading.fitted, off=off)
+            if found is not None:
+                source = ChannelSet(target.name, np.arange(reading.rows.shape[1]))
+                yield replace(found, source=source, pieces=reading.pieces, is_rule=reading.is_rule)
+
+
+def _with_rows(name: str, rows: FloatArray, _known: DivergentStage) -> Mapping[str, FloatArray]:
+    return {name: rows}
+
+
 def _of_inputs(subject: DivergentStage, every: Sequence[Target]) -> Iterator[CandidateEdit]:
+    yield from _from(at_each_vector, subject, every)
     names = subject.before.keys() - (subject.inputs if only_moves(subject) else set())
     chosen, worked_back = [name for name in subject.before if name in names], {target.name for target in every}
     yield from _from(inputs, subject, chosen, worked_back)

@@ -7,12 +7,10 @@ solved again in every frame, by Gauss-Newton on the network itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.pulled_back import STORED, Stood
 from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _MOST_CHANNELS = 6
@@ -26,16 +24,7 @@ _STEP = 2.0**-7
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """The input as it must have been, (T, W), how far it may be off, and the channels that were chosen."""
-
-    held: FloatArray
-    bound: FloatArray
-    channels: NDArray[np.intp]
-
-
-def solved_input(subject: DivergentStage, name: str) -> Solved | None:
+def solved_input(subject: DivergentStage, name: str) -> Stood | None:
     """The few channels of an input that explain all that differs; None where a few do not."""
     own = subject.before[name].astype(np.float64)
     if not (np.isfinite(own).all() and np.isfinite(subject.recorded).all()):
@@ -57,9 +46,9 @@ def solved_input(subject: DivergentStage, name: str) -> Solved | None:
             return None
         held, left, bound = found
         if np.sum(left**2) <= _SOLVED**2 * first:
-            wide = np.zeros(own.shape)
-            wide[:, chosen] = bound
-            return Solved(held, wide, np.sort(np.array(chosen)))
+            wide = STORED * np.abs(held)
+            wide[:, chosen] += bound
+            return Stood(held, wide)
     return None
 
 

@@ -5,7 +5,7 @@ An edit reads the same in both places: `x` times two is said of the stage, or of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldLayout
+from rigpact.contract.systems.stage import Stage
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
+from rigpact.reports.diagnosing.relations.pulled_back import Inverse
 from rigpact.reports.diagnosing.relations.relation import (
     FRAME,
     IN_SOME_FRAMES,
@@ -27,8 +30,8 @@ from rigpact.reports.diagnosing.relations.relation import (
 )
 from rigpact.reports.diagnosing.relations.sparse import solved_input
 from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, DivergentStage
-from rigpact.reports.diagnosing.relations.terms import channels_of
-from rigpact.reports.diagnosing.stage_error import NEARLY
+from rigpact.reports.diagnosing.relations.terms import rows_from
+from rigpact.reports.diagnosing.stage_error import stage_error
 
 
 def ages_of(replayed: FloatArray, inputs: Mapping[str, FloatArray], count: int) -> tuple[NDArray[np.intp], FloatArray]:
@@ -60,41 +63,12 @@ def only_moves(subject: DivergentStage) -> bool:
     return reach < len(subject.replayed) and bool((ages[subject.failing.any(axis=0)] >= 0).all())
 
 
-def told_by_digits(
-    count: int, base: FloatArray, moved: Callable[[NDArray[np.int_]], FloatArray | None]
-) -> NDArray[np.intp] | None:
-    """For each column of `base`, (T, W), which of `count` numbers it comes from: -1 for none, -2 for several.
-
-    moved: the rows where those numbers are moved that have a 1, (count,). Each is moved in the trials that the binary digits of
-    its place name: the columns that change tell the digits. None where a trial gives no rows.
-    """
-    numbers, bits = np.arange(count), max(1, int(count - 1).bit_length())
-    ones, zeros = np.zeros(base.shape[1], int), np.zeros(base.shape[1], int)
-    for bit in range(bits):
-        digit = (numbers >> bit) & 1
-        with_one, with_zero = moved(digit), moved(1 - digit)
-        if with_one is None or with_zero is None or with_one.shape != base.shape or with_zero.shape != base.shape:
-            return None
-        ones += (with_one != base).any(axis=0).astype(int) << bit
-        zeros += (with_zero != base).any(axis=0).astype(int) << bit
-    is_one = ((ones & zeros) == 0) & ((ones | zeros) == (1 << bits) - 1)
-    return np.where(is_one, ones, np.where((ones | zeros) > 0, -2, -1))
-
-
 Rule = Callable[[FloatArray], FloatArray]
 """What should be there, every channel of it, to what was there, in the channels that it is said of."""
 _OPERATIONS = 8
 """What a rule does to a number, and storing it, on each side."""
-_PROBE = 2.0**-6
-"""How far an input is moved, in parts of its size: the answer's rounding must stay small beside what the move does."""
-_ROUNDS = 12
-"""Newton's steps from what should be there to what was: one for what is linear, more from where a function is flat."""
-_BACK = 0.25
-"""The part of a step that is tried next where a step went too far."""
 _SCREEN = 8.0
 """A first look, no verdict: rows that are not so near are not judged."""
-STORED = gamma(2)
-"""What storing a number as float32 on both sides may change of it, in parts of its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +87,11 @@ class Target:
     failing: NDArray[np.bool_]
     is_narrow: bool = False
     """Whether edits are looked for everywhere and where it differs only, not in every part."""
+
+    @property
+    def own_bound(self) -> FloatArray:
+        """How far what should be there may be off: where nothing tells what was there, it is known all the same."""
+        return np.nan_to_num(self.bound, posinf=0.0)
 
     @property
     def it(self) -> str:
@@ -148,6 +127,15 @@ class Target:
     def channels(self) -> Channels:
         """The channels that differ."""
         return np.flatnonzero(self.failing.any(axis=0))
+
+    def as_a_stage(self) -> DivergentStage | None:
+        """The vector as if it had been recorded; None where nothing says what it should be."""
+        subject, evidence = self.subject, self.subject.evidence
+        recorded = {**evidence.recorded, self.name: self.held.astype(np.float32)}
+        told = replace(evidence, recorded=recorded, off={**evidence.off, self.name: self.bound})
+        error = stage_error(ReplayedFrames(told, subject.contract), self.name)
+        found = None if error is None else subject.of_stage(told, subject.contract, error)
+        return found if found is not None and found.failing.any() else None
 
     def in_channels(self, is_open: NDArray[np.bool_]) -> Target:
         """The same with only what differs in some channels of the stage; an input has channels of its own."""
@@ -190,7 +178,7 @@ class Target:
         if self.name:
             words = f"computed from {words}{self._where(channels)}"
             off = np.zeros(self.own.shape)
-            off[:, channels] = extra
+            off[:, channels] = np.nan_to_num(extra, posinf=0.0)
             ask = partial(subject.recomputed, "input", fitted=fitted, off={self.name: off})
             found = ask(words, partial(_changed, self.name, channels, rule))
             differs: NDArray[np.bool_] = np.asarray(self.failing.any(axis=1))
@@ -233,115 +221,52 @@ def _changed(name: str, channels: Channels, rule: Rule, known: DivergentStage) -
 
 
 def targets(subject: DivergentStage) -> Iterator[Target]:
-    """The stage's answer, then each of its inputs that can be worked back from it."""
+    """The stage's answer, then each vector on the way to it that can be worked back from it, the nearest first."""
     answer = Target(subject, "", subject.replayed, subject.recorded, subject.bound, subject.failing)
     yield answer
-    every = [answer]
-    for name in filter(subject.wants, subject.inputs if subject.stage.is_answer else ()):
-        found = _solved(subject, name)
+    on_the_way = {subject.stage.name: answer}
+    for name in subject.before:
+        found = _before(subject, name, on_the_way)
         if found is not None:
-            yield found
-    for name in filter(subject.wants, () if subject.stage.is_answer else subject.before):
-        found = _worked_back(subject, name) or _seen(subject, name, every)
-        if found is not None:
-            every.append(found)
-            yield found
+            on_the_way[name] = found
+            if subject.wants(name):
+                yield found
 
 
-def _solved(subject: DivergentStage, name: str) -> Target | None:
-    """A network's input of which a few channels were other numbers."""
-    found = solved_input(subject, name)
+def _before(subject: DivergentStage, name: str, on_the_way: Mapping[str, Target]) -> Target | None:
+    """What stood in a vector, from the one that is computed from it; where several are, from the stage itself."""
+    graph, own = subject.contract.system.graph, subject.before[name].astype(np.float64)
+    users = [each for each in (subject.stage.name, *subject.before) if name in _read_by(graph[each], subject)]
+    behind = on_the_way.get(users[0] if len(users) == 1 else subject.stage.name)
+    if behind is None or not np.isfinite(behind.held).all():
+        return None
+    last = graph[users[0]] if len(users) == 1 else subject.stage
+    if last.is_answer:
+        found = solved_input(subject, name) if last is subject.stage else None
+    else:
+        path = [graph[each] for each in users] if len(users) == 1 else _between(subject, name)
+        rows_of = (
+            partial(rows_from, subject.frames, last, name) if len(users) == 1 else partial(subject.rows_from, name)
+        )
+        looks_around = any(each.reach_of(subject.contract) != (0, 0) for each in path)
+        inverse = Inverse(rows_of, np.nan_to_num(own), subject.few_rows(FEW), looks_around)
+        found = inverse.stood(behind.held, behind.bound, behind.failing)
     if found is None:
         return None
-    own, failing = subject.before[name].astype(np.float64), np.zeros(found.held.shape, bool)
-    bound = found.bound + STORED * np.abs(found.held)
-    failing[:, found.channels] = (np.abs(found.held - own) > bound)[:, found.channels]
-    return Target(subject, name, own, found.held, bound, failing) if failing.any() else None
+    failing = np.abs(found.held - own) > found.bound
+    return Target(subject, name, own, found.held, found.bound, failing) if failing.any() else None
 
 
-def _worked_back(subject: DivergentStage, name: str) -> Target | None:
-    """The input that gives what was recorded, where each number of the answer comes from one number of the input.
-
-    None where a number of the answer depends on several of the input, or where no input gives it.
-    """
-    own = subject.before[name].astype(np.float64)
-    sources = _sources(subject, name, own) if np.isfinite(own).all() and np.isfinite(subject.recorded).all() else None
-    if sources is None or (sources == -2).any():
-        return None
-    known = sources >= 0
-    taken, failing = sources[known], subject.failing[:, known]
-    if len(np.unique(taken)) < len(taken) or not failing.any() or failing.sum() < subject.failing.sum():
-        return None  # what differs comes from somewhere else
-    found = _newton(subject, name, own, known, taken)
-    if found is None:
-        return None
-    held, slope, solved = found
-    bound, all_failing = np.zeros(own.shape), np.zeros(own.shape, bool)
-    all_failing[:, taken] = failing & solved
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bound[:, taken] = np.where(slope != 0.0, 2.0 * subject.bound[:, known] / np.abs(slope), np.inf)
-    return Target(subject, name, own, held, bound + np.abs(held) * STORED, all_failing)
+def _read_by(stage: Stage, subject: DivergentStage) -> tuple[str, ...]:
+    """The vectors that a stage on the way is computed from; one that was recorded is no stage of the way."""
+    is_on_the_way = stage.name == subject.stage.name or stage.name not in subject.evidence.recorded
+    return (*stage.needs, *stage.may_use) if is_on_the_way and stage.compute is not None else ()
 
 
-def _newton(
-    subject: DivergentStage, name: str, own: FloatArray, known: NDArray[np.bool_], taken: NDArray[np.intp]
-) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]] | None:
-    """Newton's method for each number that differs: the input (T, W), the last slopes, and which are solved, (T, known)."""
-    wanted, bound, failing = subject.recorded[:, known], subject.bound[:, known], subject.failing[:, known]
-    held: FloatArray = own.copy()
-    answer: FloatArray = subject.replayed[:, known]
-    reach, slope, share = _reach(own), np.ones_like(wanted), np.ones_like(wanted)
-    size = reach[:, taken] / _PROBE
-    for turn in range(_ROUNDS):
-        beside = subject.rows_from(name, held + reach)
-        if beside is None:
-            return None
-        slope = (beside[:, known] - answer) / reach[:, taken]
-        most = 2.0**turn * size  # a channel's own size at first: where a function is flat a step would go anywhere
-        with np.errstate(invalid="ignore", divide="ignore"):
-            step = np.where(failing & (slope != 0.0), (wanted - answer) / slope, 0.0)
-        tried = held.copy()
-        tried[:, taken] += share * np.where(np.isfinite(step), np.clip(step, -most, most), 0.0)
-        found = subject.rows_from(name, tried)
-        if found is None:
-            return None
-        is_nearer = np.abs(found[:, known] - wanted) <= np.abs(answer - wanted)
-        share = np.where(is_nearer, 1.0, _BACK * share)
-        held[:, taken] = np.where(is_nearer, tried[:, taken], held[:, taken])
-        answer = np.where(is_nearer, found[:, known], answer)
-        if (np.abs(answer - wanted) <= bound)[failing].all():
-            break
-    solved = np.abs(answer - wanted) <= np.maximum(bound, ROUGHLY * np.abs(wanted))
-    return (held, slope, solved) if np.count_nonzero(solved & failing) >= NEARLY * np.count_nonzero(failing) else None
-
-
-def _seen(subject: DivergentStage, name: str, behind: Iterable[Target]) -> Target | None:
-    """The input as it stands in a vector that only holds its numbers: in the channels that rightly hold this frame's.
-
-    behind: the stage's answer and what was worked back from it.
-    """
-    own = subject.before[name].astype(np.float64)
-    for vector in behind:
-        channels = channels_of(vector.own, own)
-        if channels is not None and vector.failing[:, channels].any():
-            held, bound = vector.held[:, channels], vector.bound[:, channels]
-            return Target(subject, name, own, held, bound, vector.failing[:, channels])
-    return None
-
-
-def _reach(own: FloatArray) -> FloatArray:
-    """How far each number is moved: a part of the size of its channel."""
-    size = np.maximum(np.abs(own).max(axis=0, keepdims=True), ROUGHLY)
-    return np.asarray(np.broadcast_to(_PROBE * size, own.shape))
-
-
-def _sources(subject: DivergentStage, name: str, own: FloatArray) -> NDArray[np.intp] | None:
-    """For each channel of the answer the one of the input that it comes from; see `told_by_digits`."""
-    few = subject.few_rows(FEW)
-    rows, reach = own[few], _reach(own)[few]
-    base = subject.rows_from(name, rows, few)
-    return (
-        None
-        if base is None
-        else told_by_digits(own.shape[1], base, lambda chosen: subject.rows_from(name, rows + reach * chosen, few))
-    )
+def _between(subject: DivergentStage, name: str) -> list[Stage]:
+    """The stages on the way from a vector to the answer, itself among them."""
+    graph, reached = subject.contract.system.graph, {name}
+    for stage in graph:
+        if stage.name in (subject.stage.name, *subject.before) and reached.intersection(_read_by(stage, subject)):
+            reached.add(stage.name)
+    return [graph[each] for each in reached - {name}]

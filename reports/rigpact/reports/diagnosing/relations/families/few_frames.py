@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.lines import Lines
+from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import (
     FRAMES_LISTED,
     GLITCH,
@@ -20,7 +21,7 @@ from rigpact.reports.diagnosing.relations.relation import (
 )
 from rigpact.reports.diagnosing.relations.round_numbers import roundest
 from rigpact.reports.diagnosing.relations.subject import DivergentStage
-from rigpact.reports.diagnosing.relations.target import STORED, Target
+from rigpact.reports.diagnosing.relations.target import Target
 
 _DRAWN = 2.0
 """What lost digits lead to is drawn, and so is its bound: a few values somewhat beyond it tell nothing."""

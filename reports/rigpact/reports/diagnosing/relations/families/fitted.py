@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.places import names_of
+from rigpact.reports.diagnosing.relations.pulled_back import STORED, of_channels, told_by_digits
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed
 from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
 from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, DivergentStage
-from rigpact.reports.diagnosing.relations.target import STORED, told_by_digits
+from rigpact.reports.diagnosing.stage_error import NEARLY
 
 _ROUNDS = 8
 """One for what is linear in a number or in its inverse, some more for what is nearly so."""
@@ -107,9 +108,19 @@ def _readings(subject: DivergentStage, wanted: Callable[[int], bool]) -> Iterato
             namings = _namings(subject, table, arrays) if table.differs.any() else ()
             yield from _first_of(subject, array, (naming for naming in namings if wanted(naming[2])))
         is_told = table is not None and subject.evidence.precision is None  # few digits may not tell the entries
-        if wanted(0) and not is_told:
+        if wanted(0) and not is_told and _may_mend(subject, array):
             for word, change in CHANGES.items():
                 yield from _first_of(subject, array, [(word, change(array.values), 0)])
+
+
+def _may_mend(subject: DivergentStage, array: Array) -> bool:
+    """Whether almost all that differs stands in channels that an array has a part in."""
+    few = subject.few_rows(FEW)
+    own, moved = (_rows(subject, array, values, few) for values in (array.values, array.values + _moves(array.values)))
+    if own is None or moved is None or own.shape != moved.shape:
+        return True
+    reached = subject.failing & (own != moved).any(axis=0)
+    return bool(np.count_nonzero(reached) >= NEARLY * np.count_nonzero(subject.failing))
 
 
 def _first_of(
@@ -147,9 +158,10 @@ def _entries(subject: DivergentStage, array: Array) -> NDArray[np.intp] | None:
     base, moves = _rows(subject, array, array.values, few), _moves(array.values)
     if base is None:
         return None
-    found = told_by_digits(
+    told = told_by_digits(
         len(array.values), base, lambda chosen: _rows(subject, array, array.values + moves * chosen, few)
     )
+    found = None if told is None else of_channels(told)
     return found if found is not None and (found[subject.failing.any(axis=0)] >= 0).any() else None
 
 

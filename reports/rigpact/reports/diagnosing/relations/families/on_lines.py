@@ -14,9 +14,10 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.lines import Lines
 from rigpact.reports.diagnosing.relations.places import names_of
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed
+from rigpact.reports.diagnosing.relations.pulled_back import STORED
+from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, CandidateEdit, Channels, listed
 from rigpact.reports.diagnosing.relations.round_numbers import factors_of, is_odd, roundest
-from rigpact.reports.diagnosing.relations.target import STORED, Target
+from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
 Say = Callable[[Target, Channels, FloatArray], Iterator[CandidateEdit]]
@@ -31,7 +32,7 @@ def on_one_line(target: Target) -> Iterator[CandidateEdit]:
 
 
 def on_fitted_line(target: Target) -> Iterator[CandidateEdit]:
-    """One factor, or one constant, for every channel that differs."""
+    """One factor, or one constant, or both, for every channel that differs."""
     lines = Lines.of(target.own, target.held, target.bound, target.failing)
     if lines is None or len(lines.channels) < NEARLY * len(target.channels):
         return
@@ -39,6 +40,10 @@ def on_fitted_line(target: Target) -> Iterator[CandidateEdit]:
         if low.max() <= high.min():
             number = roundest(float(low.max()), float(high.min()))
             yield from say(target, lines.channels, np.full(len(low), number))
+    every = _in_every_frame(target)
+    line = every.common() if every is not None and len(every.channels) > 1 else None
+    if every is not None and line is not None:
+        yield from _line_of_all(target, every.channels, *line)
 
 
 def _line_of_all(target: Target, channels: Channels, factor: float, summand: float) -> Iterator[CandidateEdit]:
@@ -50,7 +55,7 @@ def _line_of_all(target: Target, channels: Channels, factor: float, summand: flo
         steepness=factor,
         extra=np.full(len(channels), abs(summand) * STORED),
         fitted=2,
-        pieces=is_odd(factor) + is_odd(summand),
+        pieces=ENDS_NO_SEARCH + is_odd(factor) + is_odd(summand),
     )
 
 
@@ -59,13 +64,10 @@ def _more(summand: float) -> str:
 
 
 def on_lines(target: Target) -> Iterator[CandidateEdit]:
-    """A factor and a constant for all channels that differ, else of its own for each; in every frame, as few numbers as fit."""
+    """A factor and a constant of its own for each channel that differs; in every frame, as few numbers as fit."""
     lines = _in_every_frame(target)
     if lines is None:
         return
-    line = lines.common() if len(lines.channels) > 1 else None
-    if line is not None:
-        yield from _line_of_all(target, lines.channels, *line)
     for (low, high), say in _intervals(lines):
         possible = low <= high
         if np.count_nonzero(possible) > 1:

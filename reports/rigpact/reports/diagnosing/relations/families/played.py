@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, FRAME, CandidateEdit, ChannelSet
 from rigpact.reports.diagnosing.relations.round_numbers import ordinal
-from rigpact.reports.diagnosing.relations.target import STORED, Target
+from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY
 
@@ -51,6 +52,7 @@ def played(target: Target) -> Iterator[CandidateEdit]:
     is_known = bool(np.isfinite(every.rows).all() and np.isfinite(target.held).all())
     if not is_known or len(target.own) < _FEWEST:
         return
+    is_seen = np.isfinite(target.bound).mean() >= ENOUGH  # not between the ticks of what is held anyway
     for place in target.places:
         matches = _matches(target, place, every)
         if np.count_nonzero(matches.any(axis=1)) < ENOUGH * len(matches):
@@ -65,7 +67,7 @@ def played(target: Target) -> Iterator[CandidateEdit]:
             if _may_hold(matches, differs, every, source):
                 rows, known = every.at(source(frame))
                 values = every.rows[rows][:, place.channels]
-                if source.func is _held and not _holds_between(target, place, values, known):
+                if source.func is _held and not (is_seen and _holds_between(target, place, values, known)):
                     continue
                 extra = np.where(known[:, None], every.bound[rows][:, place.channels], 0.0)
                 rule, is_far = (
@@ -93,7 +95,7 @@ class _Timeline:
         subject = target.subject
         clip = None if target.name else subject.clip_rows
         if clip is None:
-            return cls(subject.evidence.frame, target.own, target.bound)
+            return cls(subject.evidence.frame, target.own, target.own_bound)
         ahead = subject.stage.driven_ahead
         frame, bound = np.arange(len(clip)) - ahead, np.tile(np.nanmax(target.bound, axis=0), (len(clip), 1))
         recorded = np.isin(subject.evidence.frame, frame)
@@ -165,6 +167,8 @@ def _rules(target: Target, every: _Timeline, lags: Sequence[int]) -> Iterator[tu
         yield words, partial(_held, count, start)
     for lag in filter(target.may_be_of, lags):
         yield target.of_frame(lag), partial(_late, lag)
+        if -_NEAR_LAG <= lag < 0 and frame[0] == 0:  # a queue that is filled with what comes first
+            yield f"{target.of_frame(lag)}, from frame 0 on", partial(_late_from_0, lag)
     failing = frame[target.failing.any(axis=1)]
     for first in dict.fromkeys((int(frame[0]), int(failing[0]) - 1)):
         yield f"{target.prefix}held at the value of frame {first}", partial(_fixed, first)
@@ -214,6 +218,10 @@ def _moved(pieces: Sequence[tuple[int, int, int]], frame: Frames) -> Frames:
 
 def _late(lag: int, frame: Frames) -> Frames:
     return frame + lag
+
+
+def _late_from_0(lag: int, frame: Frames) -> Frames:
+    return np.maximum(frame + lag, 0)
 
 
 def _fixed(first: int, frame: Frames) -> Frames:

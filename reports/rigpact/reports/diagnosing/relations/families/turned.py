@@ -141,7 +141,7 @@ def turned_vectors(target: Target) -> Iterator[CandidateEdit]:
     if not target.is_finite:
         return
     found: list[tuple[Channels, FloatArray]] = []
-    for channels in _kept_in_length(target):
+    for channels in kept_in_length(target):
         own, held = (rows[::2, channels].astype(np.float64) for rows in (target.own, target.held))
         u, sizes, vt = np.linalg.svd(held.T @ own)
         if sizes[1] > _ROUGHLY * sizes[0]:  # vectors along one line leave the turn about it open
@@ -161,7 +161,7 @@ def turned_vectors(target: Target) -> Iterator[CandidateEdit]:
                 yield from target.edit("turned", words, channels, rule, extra=mixed, fitted=fitted)
 
 
-def _kept_in_length(target: Target) -> Iterator[Channels]:
+def kept_in_length(target: Target) -> Iterator[Channels]:
     """Three neighbours of which two differ at least, and whose length is what it should be; none belongs to two."""
     size, width = np.abs(target.own), target.own.shape[1]
     start = 0

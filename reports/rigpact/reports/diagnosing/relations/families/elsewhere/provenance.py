@@ -38,7 +38,7 @@ _VECTORS = 4
 
 def exchanged(target: Target) -> Iterator[CandidateEdit]:
     """Channels that hold others of their own vector, or their negatives."""
-    found = _copies(target, [Vector("", target.own, target.bound, is_own=True)])
+    found = _copies(target, [Vector("", target.own, target.own_bound, is_own=True)])
     if found:
         yield from _filled(target, found)
 
@@ -86,7 +86,7 @@ def _exchanged_flags(target: Target, found: Sequence[Copy]) -> Iterator[Copy]:
     told = {copy.channel for copy in found}
     left = [int(each) for each in target.channels if each not in told and len(np.unique(target.held[:, each])) < FEWEST]
     held, answers, bound = (values[:, left] for values in (target.held, target.own, target.bound))
-    own = Vector("", target.own, target.bound, is_own=True)
+    own = Vector("", target.own, target.own_bound, is_own=True)
     for place, one in enumerate(left):
         holds = (np.abs(held[:, [place]] - answers) <= bound[:, [place]]).all(axis=0)
         is_held = (np.abs(held - answers[:, [place]]) <= bound).all(axis=0)
@@ -152,7 +152,7 @@ class _Columns:
 def _vectors(target: Target) -> Iterator[Vector]:
     """The target itself, its frames before, then every vector that could have reached it."""
     subject = target.subject
-    yield Vector("", target.own, target.bound, is_own=True)
+    yield Vector("", target.own, target.own_bound, is_own=True)
     seen = {target.name}
     for lag in _LAGS:
         for name, rows in {**subject.inputs, **subject.others}.items():

@@ -1,0 +1,93 @@
+"""The diagnosis of stages that were not recorded, and that recorded ones tell: simple where the mistake was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from rigpact.reference_runtime.graph.replayed import Evidence, path_of
+from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.diagnosis import Diagnosis
+from rigpact.reports.diagnosing.explanation import ONE
+from rigpact.reports.diagnosing.hypotheses import Hypotheses
+from rigpact.reports.diagnosing.relations.relation import CLAMPED
+from rigpact.reports.diagnosing.relations.terms import with_terms
+from rigpact.reports.diagnosing.stage_error import ENOUGH
+
+
+def in_terms_of(
+    hypotheses: Hypotheses, judged: Diagnosis, budget: Budget, again: Callable[[Evidence], Diagnosis]
+) -> Diagnosis | None:
+    """The diagnosis of the terms that stages only hold, where no single convention explains everything.
+
+    None where they say nothing.
+    """
+    failing = hypotheses.failing({})
+    singles = budget.part().within(hypotheses.singles(failing, {}), ONE)
+    if any(hypotheses.explains(changes) for changes in singles):
+        return None
+    agrees_first = sorted(hypotheses.judged, key=failing.__contains__)
+    errors = [error for stage in agrees_first if (error := hypotheses.error(stage, {})) is not None]
+    best, known = None, [hypotheses.evidence.recorded.keys()]
+    for least, behind_terms, far in (
+        (ENOUGH, True, True),
+        (ENOUGH, True, False),
+        (ENOUGH, False, True),
+        (0.0, True, True),  # between ticks little is known
+    ):
+        evidence = with_terms(
+            hypotheses.evidence, hypotheses.contract, errors, least, behind_terms=behind_terms, far=far
+        )
+        if evidence is None or evidence.recorded.keys() in known or _hides(hypotheses, evidence, failing):
+            continue
+        known.append(evidence.recorded.keys())
+        found = again(evidence)
+        if found.causes or any(relation.is_rule for relation in found.relations):
+            found = _as_terms(hypotheses, judged, evidence, found)
+            best = found if best is None or says_more(found, best) else best
+        if best is not None and is_simple(best, failing):
+            break
+    return best
+
+
+def _as_terms(hypotheses: Hypotheses, judged: Diagnosis, evidence: Evidence, found: Diagnosis) -> Diagnosis:
+    """A diagnosis of what was told: the stages that were recorded are said as they are, and of the others those that differ."""
+    graph, told = hypotheses.graph, evidence.recorded
+    ways = ((stage, path_of(graph, stage, told)) for stage in told if graph[stage].compute is not None)
+    holder = {name: stage for stage, way in ways for each in way for name in graph[each].needs}
+    claimed = {cause.stage for cause in found.causes} | {relation.stage for relation in found.relations}
+    recorded, left = {each.stage for each in judged.stages}, {each.stage: each.remains for each in found.stages}
+    terms = (
+        replace(each, held_by=each.held_by or holder[each.stage])
+        for each in found.stages
+        if each.stage not in recorded and (each.stage in claimed or each.remains is not None)
+    )
+    stages = (replace(each, remains=left.get(each.stage)) for each in judged.stages)
+    return replace(found, first_divergence=judged.first_divergence, stages=(*stages, *terms))
+
+
+def _hides(hypotheses: Hypotheses, evidence: Evidence, failing: Collection[str]) -> bool:
+    """Whether a stage that differs does so no more, nor anything on the way to it, as what was told of that is too uncertain."""
+    told = Hypotheses(evidence, hypotheses.contract)
+    differs, own = {*told.failing({})}, hypotheses.evidence.recorded
+    return any(differs.isdisjoint(path_of(hypotheses.graph, stage, own)) for stage in failing)
+
+
+def claims(diagnosis: Diagnosis) -> int:
+    """How many causes and relations are said."""
+    return len(diagnosis.causes) + len(diagnosis.relations)
+
+
+def is_simple(diagnosis: Diagnosis, failing: Collection[str]) -> bool:
+    """Whether one claim, or one for each stage that differs, explains everything.
+
+    A limit does not: it may be that of the stage that holds the term.
+    """
+    is_limit = any(relation.kind == CLAMPED for relation in diagnosis.relations)
+    return diagnosis.verdict == "explained" and claims(diagnosis) <= len(failing) and not is_limit
+
+
+def says_more(of_terms: Diagnosis, other: Diagnosis) -> bool:
+    """Whether it leaves less open. Everything is explained by the fewer claims, a part nearer to the mistake, at a term."""
+    left = [2 if not claims(each) else int(each.verdict != "explained") for each in (of_terms, other)]
+    return left[0] < left[1] or (left[0] == left[1] and (left[0] == 1 or claims(of_terms) < claims(other)))
