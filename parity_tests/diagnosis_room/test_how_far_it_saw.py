@@ -8,7 +8,7 @@ import numpy as np
 
 from rigpact.contract.rules.structure import load_schema
 from rigpact.reports.diagnosing.diagnose import diagnose
-from rigpact.reports.diagnosing.seen.judged import Widest
+from rigpact.reports.diagnosing.judged import Widest
 
 from .conftest import Doctor
 

@@ -12,8 +12,8 @@ import numpy as np
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
+from rigpact.reports.diagnosing.explanation import remaining
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.remaining import remaining
 
 from ..every_case import every_case
 from .conftest import Doctor

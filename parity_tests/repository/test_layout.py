@@ -30,7 +30,7 @@ MOST_LINES = {
     "contract": 17_720,
     "reference_runtime": 15_250,
     "fixtures": 4_700,
-    "reports": 35_690,
+    "reports": 35_620,
     "parity_tests": 52_560,
 }
 """How many lines of Python each root may have: the number is lowered where lines went, and never raised."""

@@ -31,7 +31,7 @@ from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.opened import open_file, write_recording
 from rigpact.reference_runtime.systems.neurarig import PACKET, Refusal, decode
 from rigpact.reports.command_line import run_command_line
-from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
+from rigpact.reports.diagnosing.engine_log import read_engine_log
 
 from ...contract_room import small_character
 from ...declared_room import foreign_files

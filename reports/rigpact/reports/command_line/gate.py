@@ -56,6 +56,7 @@ def gate(
     settings that govern here; where there are none, the answer is shown as it was given. Exit status 0: everything that was
     asked for was judged and is well, the gate noticed every planted defect; 1: findings; 2: something could not be judged.
     """
+    from rigpact.contract.files import refuse_output
     from rigpact.contract.files.reading import as_reached, working_directory
     from rigpact.contract.settings.configuration import FILE_NAME
     from rigpact.reports.gate.archive import write_archive
@@ -85,6 +86,8 @@ def gate(
         measurement, answer = _answer(configuration, found, asked, source, base)
         if kept is not None:
             write_archive(kept, measurement, answer)
+        for output in formats.ASKED.get():
+            refuse_output(output.path)  # which files were read is known now, and nothing was said yet
         _print_answer(answer, output_format, measurement.runs)
     for part in measurement.parts:
         for remark in part.remarks:

@@ -45,7 +45,7 @@ def run(
     does not compute, and repeats the clip. --probe runs nothing: it makes a clip under which other conventions give other
     numbers. Exit status 0: no error (nor warning with --strict); 1: findings; 2: could not judge.
     """
-    from rigpact.reports.diagnosing.probe import write_probe
+    from rigpact.reports.diagnosing.adequacy import write_probe
     from rigpact.reports.running import print_run
     from rigpact.reports.running import run as run_files
 

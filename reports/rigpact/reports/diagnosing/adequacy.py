@@ -9,17 +9,27 @@ separate is not expected from the clips.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rigpact.contract.conventions import InputOrder
+from rigpact.contract.files import write_bytes
 from rigpact.contract.findings import Ledger
+from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.fixtures.clip_format import document_bytes, random_rows
 from rigpact.reference_runtime.files.declared import files_of
 from rigpact.reference_runtime.files.run import RunOptions, run_frames
 from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reference_runtime.recordings.opened import write_trace
+from rigpact.reference_runtime.recordings.trace import Trace, run_header
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 
 Choice = tuple[str, str]
@@ -152,3 +162,34 @@ def _greedy_set(clips: Sequence[ClipAdequacy], wanted: frozenset[Choice]) -> tup
         chosen.append(best.name)
         open_choices = open_choices - best.separated
     return tuple(chosen)
+
+
+FRAMES = 64
+
+
+def write_probe(contract: Contract, path: Path) -> None:
+    """Write a probe for a contract as a clip of its system."""
+    maker = files_of(contract).probe
+    if maker is not None:
+        write_bytes(path, document_bytes(_named(maker)(contract)) + b"\n")
+        return
+    rng, graph, fps = np.random.default_rng(0), contract.system.graph, contract.fps or 1.0
+    names = (*graph.given, *graph.answers)
+    stages: dict[str, FloatArray] = {name: random_rows(contract.fields(name), FRAMES, rng) for name in names}
+    header = run_header(contract, fps, "playback")
+    write_trace(Trace(header, np.arange(FRAMES), np.arange(FRAMES) / fps, stages), path)
+
+
+def read_probe(contract: Contract) -> Any:
+    """The probe as read back from a file."""
+    files = files_of(contract)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"probe{files.clip_endings[0]}"
+        write_probe(contract, path)
+        return files.clip(path, contract)
+
+
+def _named(maker: str) -> Callable[[Any], Any]:
+    module, _, function = maker.partition(":")
+    found: Callable[[Any], Any] = getattr(import_module(module), function)
+    return found

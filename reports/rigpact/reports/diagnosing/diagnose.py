@@ -20,13 +20,12 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, p
 from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
-from rigpact.reports.diagnosing.explanation import Explanation, search
+from rigpact.reports.diagnosing.explanation import Explanation, Mask, beyond, remaining, search
 from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.in_terms import claims, in_terms_of, is_simple, says_more
+from rigpact.reports.diagnosing.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.remaining import Mask, beyond, remaining
-from rigpact.reports.diagnosing.seen.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
 
 _OF_TERMS = 0.8
@@ -75,7 +74,8 @@ def diagnose(
     again = partial(diagnose, contract=contract, with_pairs=with_pairs, budget=most, with_alike=False, in_terms=False)
     told = in_terms_of(hypotheses, judged, budget, again) if in_terms else None
     if told is not None and is_simple(told, hypotheses.failing({})):
-        return told
+        forgotten = None if evidence.fed_back is None else otherwise()  # what nothing records may be handed on never
+        return told if forgotten is None or forgotten.verdict != "explained" else forgotten
     is_one = told is not None and told.verdict == "explained" and claims(told) == 1  # two say no less
     causes, unresolved = search(hypotheses, with_pairs=with_pairs and not is_one, budget=budget)
     everywhere = {

@@ -13,8 +13,8 @@ from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.budget import Search, searches_together
 from rigpact.reports.diagnosing.extent import Extent
 from rigpact.reports.diagnosing.hypotheses import Changes
+from rigpact.reports.diagnosing.judged import Seen, seen_together
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.seen.judged import Seen, seen_together
 
 Verdict = Literal["agrees", "explained", "partly_explained", "unexplained", "undetermined"]
 EXIT_OF: Mapping[Verdict, int] = {

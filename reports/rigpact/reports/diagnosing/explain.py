@@ -21,7 +21,7 @@ from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
 from rigpact.reports.diagnosing.evidence import EvidenceFiles, Gathered, read_evidence
-from rigpact.reports.diagnosing.logs.log_evidence import explain_log
+from rigpact.reports.diagnosing.log_evidence import explain_log
 from rigpact.reports.diagnosing.relations.relation import GLITCH
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.diagnosing.stage_error import stage_error

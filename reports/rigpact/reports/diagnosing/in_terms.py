@@ -22,6 +22,8 @@ def in_terms_of(
 
     None where they say nothing.
     """
+    if budget.is_spent:
+        return None
     failing = hypotheses.failing({})
     singles = budget.part().within(hypotheses.singles(failing, {}), ONE)
     if any(hypotheses.explains(changes) for changes in singles):

@@ -24,9 +24,9 @@ from rigpact.reports.diagnosing.diagnose import Otherwise, SaysStages, diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, RestsOn, StageVerdict, together
 from rigpact.reports.diagnosing.evidence import Gathered, JudgedPart
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
+from rigpact.reports.diagnosing.judged import is_computed
 from rigpact.reports.diagnosing.opened import open_words_in, with_answered_words
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.seen.judged import is_computed
 
 MOST_FRAMES = 60
 """A second of motion tells bones apart; each of them is tried in each place."""

@@ -10,8 +10,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules import answers as rules
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.reference_runtime.recordings.clip import RawClip
-from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, advice_of, measure, weigh
-from rigpact.reports.diagnosing.probe import read_probe
+from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, advice_of, measure, read_probe, weigh
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.terminal import working

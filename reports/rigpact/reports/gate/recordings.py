@@ -33,9 +33,9 @@ from rigpact.reports.comparing.judgement import judge as judge_comparison
 from rigpact.reports.comparing.pose_meter import bone_name
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence
 from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text, shown_value
+from rigpact.reports.diagnosing.engine_log import read_engine_log
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
-from rigpact.reports.diagnosing.logs.engine_log import read_engine_log
-from rigpact.reports.diagnosing.logs.log_evidence import explain_log
+from rigpact.reports.diagnosing.log_evidence import explain_log
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
 from rigpact.reports.gate.compared_run import ComparedRun, compared_run, predicted_poses, root_path

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.round_numbers import roundest
+from rigpact.reports.diagnosing.relations.lines import roundest
 
 Bools = NDArray[np.bool_]
 _ROUNDED = 2.0**-21

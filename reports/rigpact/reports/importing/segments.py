@@ -14,7 +14,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotated
 from rigpact.reference_runtime.recordings.precision import Precision
-from rigpact.reports.diagnosing.relations.round_numbers import roundest
+from rigpact.reports.diagnosing.relations.lines import roundest
 from rigpact.reports.importing.affine import FEW, Bools, Line, clipped_line, line_between, near_columns
 
 # Sources of a recorded vector: the other vectors, answers of the frame before, vectors turned by a quaternion

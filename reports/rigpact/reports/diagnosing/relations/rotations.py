@@ -12,7 +12,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
-from rigpact.reports.diagnosing.relations.places import Group
+from rigpact.reports.diagnosing.relations.relation import Group
 
 
 class Codec(NamedTuple):

@@ -25,17 +25,11 @@ from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.families.by_rotations import by_rotations
 from rigpact.reports.diagnosing.relations.families.clock import clock
-from rigpact.reports.diagnosing.relations.families.constants import one_number, stuck, zeroed
-from rigpact.reports.diagnosing.relations.families.elsewhere.parts import another_part, parts_elsewhere
-from rigpact.reports.diagnosing.relations.families.elsewhere.provenance import elsewhere, exchanged
-from rigpact.reports.diagnosing.relations.families.few_frames import glitch, lines_in_few_frames
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
 from rigpact.reports.diagnosing.relations.families.forward import fitted_constants, fitted_forward
-from rigpact.reports.diagnosing.relations.families.histories import histories, restarted
 from rigpact.reports.diagnosing.relations.families.in_time import in_time
 from rigpact.reports.diagnosing.relations.families.inputs import inputs
 from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
-from rigpact.reports.diagnosing.relations.families.noise import noise
 from rigpact.reports.diagnosing.relations.families.on_lines import (
     of_other_vectors,
     on_fitted_line,
@@ -43,11 +37,21 @@ from rigpact.reports.diagnosing.relations.families.on_lines import (
     on_one_line,
     on_some_lines,
 )
-from rigpact.reports.diagnosing.relations.families.orders import orders
+from rigpact.reports.diagnosing.relations.families.parts import another_part, parts_elsewhere
 from rigpact.reports.diagnosing.relations.families.played import played
+from rigpact.reports.diagnosing.relations.families.provenance import elsewhere, exchanged
 from rigpact.reports.diagnosing.relations.families.small_angles import small_angles
+from rigpact.reports.diagnosing.relations.families.stages import histories, orders, restarted
 from rigpact.reports.diagnosing.relations.families.turned import turned, turned_vectors
 from rigpact.reports.diagnosing.relations.families.turned_inputs import turned_inputs
+from rigpact.reports.diagnosing.relations.families.without_a_rule import (
+    glitch,
+    lines_in_few_frames,
+    noise,
+    one_number,
+    stuck,
+    zeroed,
+)
 from rigpact.reports.diagnosing.relations.fit import Fit, fits_of
 from rigpact.reports.diagnosing.relations.pairs import pairs
 from rigpact.reports.diagnosing.relations.pulled_back import STORED

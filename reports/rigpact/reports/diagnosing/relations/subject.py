@@ -18,8 +18,16 @@ from rigpact.reference_runtime.graph.bounds import PATTERNS, distance
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of, path_over_frames, sign_pattern
 from rigpact.reference_runtime.graph.sampled_bound import judging_bound
 from rigpact.reports.diagnosing.budget import Budget
-from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, ChannelSet, MadeBy
+from rigpact.reports.diagnosing.relations.relation import (
+    CandidateEdit,
+    Channels,
+    ChannelSet,
+    Group,
+    MadeBy,
+    groups_of,
+    names_of,
+    places_of,
+)
 from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, error_between
 
 FEW = 6
@@ -128,11 +136,6 @@ class DivergentStage:
         """Rows of `lag` frames later, (T, width); where that frame was not recorded, the frame's own."""
         moved = self.frames.shifted(rows.astype(np.float32), lag).astype(np.float64)
         return np.where(np.isnan(moved), rows, moved)
-
-    def is_recorded_at(self, lag: int) -> NDArray[np.bool_]:
-        """Whether the frame that is `lag` frames later than each was recorded, (T,)."""
-        zeros = np.zeros((len(self.evidence.frame), 1), np.float32)
-        return np.asarray(~np.isnan(self.frames.shifted(zeros, lag)[:, 0]))
 
     @cached_property
     def clip_rows(self) -> FloatArray | None:

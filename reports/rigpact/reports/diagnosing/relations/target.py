@@ -17,7 +17,6 @@ from rigpact.contract.systems.layout import FieldLayout
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reference_runtime.operations.scalars import gamma
-from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of, places_of
 from rigpact.reports.diagnosing.relations.pulled_back import Inverse
 from rigpact.reports.diagnosing.relations.relation import (
     FRAME,
@@ -25,8 +24,12 @@ from rigpact.reports.diagnosing.relations.relation import (
     CandidateEdit,
     Channels,
     ChannelSet,
+    Group,
+    groups_of,
     in_some_frames,
     is_one_number,
+    names_of,
+    places_of,
 )
 from rigpact.reports.diagnosing.relations.sparse import solved_input
 from rigpact.reports.diagnosing.relations.subject import FEW, MUCH_NEARER, ROUGHLY, DivergentStage

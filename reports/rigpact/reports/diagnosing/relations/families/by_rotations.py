@@ -14,9 +14,8 @@ from rigpact.reference_runtime.operations.geometry import conjugate, rotated
 from rigpact.reference_runtime.operations.geometry import product as multiplied
 from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.families.turned import kept_in_length
-from rigpact.reports.diagnosing.relations.places import Group
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels
-from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
+from rigpact.reports.diagnosing.relations.lines import almost_all, is_odd, roundest
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, Group
 from rigpact.reports.diagnosing.relations.target import Rule, Target
 
 _OPERATIONS = 48

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.families.maps import STEPPINGS, given
-from rigpact.reports.diagnosing.relations.places import names_of
-from rigpact.reports.diagnosing.relations.relation import SIMPLE, CandidateEdit
-from rigpact.reports.diagnosing.relations.round_numbers import is_odd, roundest
+from rigpact.reports.diagnosing.relations.lines import is_odd, roundest
+from rigpact.reports.diagnosing.relations.relation import SIMPLE, CandidateEdit, names_of
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import NEARLY

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
-from rigpact.reports.diagnosing.relations.places import names_of
+from rigpact.reports.diagnosing.relations.lines import almost_all, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import STORED, of_channels, told_by_digits
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed
-from rigpact.reports.diagnosing.relations.round_numbers import almost_all, roundest
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed, names_of
 from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, DivergentStage
 from rigpact.reports.diagnosing.stage_error import NEARLY
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
+from rigpact.reports.diagnosing.relations.lines import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
-from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.subject import FEW, DivergentStage
 
 _STEP = 2.0**-10

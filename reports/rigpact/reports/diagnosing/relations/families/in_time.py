@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.work import SEARCHED_FRAMES
 from rigpact.reference_runtime.operations.scalars import gamma
+from rigpact.reports.diagnosing.relations.lines import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, CandidateEdit, ChannelSet
-from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY

@@ -13,10 +13,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 from rigpact.reports.diagnosing.relations.families.maps import ROUNDINGS
-from rigpact.reports.diagnosing.relations.places import Group, groups_of
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit
+from rigpact.reports.diagnosing.relations.lines import factors_of
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Group, groups_of
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
-from rigpact.reports.diagnosing.relations.round_numbers import factors_of
 from rigpact.reports.diagnosing.relations.subject import Change, DivergentStage
 
 _FARTHEST = 12

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
+from rigpact.reports.diagnosing.relations.lines import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import CLAMPED, CandidateEdit, ChannelSet, listed
-from rigpact.reports.diagnosing.relations.round_numbers import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 

@@ -12,11 +12,9 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
-from rigpact.reports.diagnosing.relations.lines import Lines
-from rigpact.reports.diagnosing.relations.places import names_of
+from rigpact.reports.diagnosing.relations.lines import Lines, factors_of, is_odd, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import STORED
-from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, CandidateEdit, Channels, listed
-from rigpact.reports.diagnosing.relations.round_numbers import factors_of, is_odd, roundest
+from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, CandidateEdit, Channels, listed, names_of
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 

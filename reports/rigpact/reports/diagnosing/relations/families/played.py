@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.reports.diagnosing.relations.lines import ordinal
 from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import ENDS_NO_SEARCH, FRAME, CandidateEdit, ChannelSet
-from rigpact.reports.diagnosing.relations.round_numbers import ordinal
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.relations.ticks import Ticks
 from rigpact.reports.diagnosing.stage_error import ENOUGH, NEARLY

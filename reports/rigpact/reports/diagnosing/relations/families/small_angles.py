@@ -12,8 +12,7 @@ from rigpact.contract.systems.layout import FieldKind
 from rigpact.reference_runtime.operations.geometry import conjugate
 from rigpact.reference_runtime.operations.geometry import product as multiplied
 from rigpact.reference_runtime.operations.scalars import gamma
-from rigpact.reports.diagnosing.relations.places import Group, groups_of
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet, Group, groups_of
 from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _STORED = 8

@@ -15,8 +15,13 @@ from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.units import UNITS, kind_of
 from rigpact.reference_runtime.operations.geometry import rotation_vector, wrap_to_pi
 from rigpact.reference_runtime.operations.scalars import gamma
-from rigpact.reports.diagnosing.relations.places import NUMBERS_OF_A_ROTATION, Group
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, ChannelSet
+from rigpact.reports.diagnosing.relations.relation import (
+    NUMBERS_OF_A_ROTATION,
+    CandidateEdit,
+    Channels,
+    ChannelSet,
+    Group,
+)
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of, transposed
 from rigpact.reports.diagnosing.relations.subject import DivergentStage
 from rigpact.reports.diagnosing.relations.target import Target

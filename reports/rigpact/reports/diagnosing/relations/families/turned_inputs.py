@@ -15,8 +15,7 @@ import numpy as np
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.graph.bounds import signed_alike
 from rigpact.reports.diagnosing.relations.families.turned import about, in_whole_degrees, turn_words
-from rigpact.reports.diagnosing.relations.places import Group, groups_of
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet, Group, groups_of
 from rigpact.reports.diagnosing.relations.rotations import Codec, codec_of
 from rigpact.reports.diagnosing.relations.subject import DivergentStage
 

@@ -38,7 +38,7 @@ from rigpact.reference_runtime.recordings.precision import Precision
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
-from rigpact.reports.diagnosing.logs.engine_log import Composition, Condition, EngineLog, Printed, read_engine_log
+from rigpact.reports.diagnosing.engine_log import Composition, Condition, EngineLog, Printed, read_engine_log
 
 # The conditions that a log prints, against the clip that drove the logged engine.
 

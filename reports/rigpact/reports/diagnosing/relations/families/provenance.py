@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.extent import frames_in_words
-from rigpact.reports.diagnosing.relations.families.elsewhere.copied import (
+from rigpact.reports.diagnosing.relations.families.copied import (
     FEWEST,
     Copy,
     Vector,
@@ -163,7 +163,8 @@ def _vectors(target: Target) -> Iterator[Vector]:
                 continue
             words = name if lag == 0 else f"{name} of frame t{lag:+d}"
             moved = exact if lag == 0 else subject.shifted(exact, lag)
-            bound = np.where(subject.is_recorded_at(lag)[:, None], subject.lost_in_writing(exact), np.inf)
+            is_recorded = ~np.isnan(subject.frames.shifted(np.zeros((len(exact), 1), np.float32), lag))
+            bound = np.where(is_recorded, subject.lost_in_writing(exact), np.inf)
             yield Vector(words, moved, bound, rightly=_of_the_clip(target, name, lag))
 
 

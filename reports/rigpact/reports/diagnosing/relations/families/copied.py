@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reports.diagnosing.relations.places import names_of
-from rigpact.reports.diagnosing.relations.relation import listed
+from rigpact.reports.diagnosing.relations.relation import listed, names_of
 from rigpact.reports.diagnosing.relations.target import Target
 from rigpact.reports.diagnosing.stage_error import NEARLY
 

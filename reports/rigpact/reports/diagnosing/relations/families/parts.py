@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.reports.diagnosing.relations.places import Group, groups_of, names_of
-from rigpact.reports.diagnosing.relations.relation import CandidateEdit, listed
+from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Group, groups_of, listed, names_of
 from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, DivergentStage
 from rigpact.reports.diagnosing.stage_error import NEARLY
 
