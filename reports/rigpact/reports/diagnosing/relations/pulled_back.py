@@ -229,9 +229,8 @@ class _Numbers:
             if beside is None:
                 return None
             slope = (beside - found) / reach
-            most = (
-                2.0**turn * reach / _PROBE
-            )  # a channel's own size at first: where a function is flat a step goes anywhere
+            # a channel's own size at first: where a function is flat a step would go anywhere
+            most = 2.0**turn * reach / _PROBE
             step = np.divide(self.goal - found, slope, where=self.differs & (slope != 0.0), out=np.zeros(len(found)))
             tried = held + share * np.where(np.isfinite(step), np.clip(step, -most, most), 0.0)
             reached = self._answer(tried)

@@ -73,6 +73,17 @@ _CODECS: Mapping[FieldKind, Callable[[Any], Codec | None]] = {
 }
 
 
+def as_xyzw(rows: FloatArray, *, last: bool) -> FloatArray:
+    """The quaternions of rows, (T, 4 N), as xyzw, (T, N, 4). last: whether w is their last number already."""
+    quats = rows.reshape(len(rows), -1, 4)
+    return quats if last else np.roll(quats, -1, axis=-1)
+
+
+def from_xyzw(quats: FloatArray, *, last: bool) -> FloatArray:
+    """Rows, (T, 4 N), of quaternions xyzw, (T, N, 4)."""
+    return (quats if last else np.roll(quats, 1, axis=-1)).reshape(len(quats), -1)
+
+
 def transposed(matrices: FloatArray) -> FloatArray:
     """The inverse rotations."""
     return np.swapaxes(matrices, -1, -2)

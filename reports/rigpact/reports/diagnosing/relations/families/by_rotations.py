@@ -16,6 +16,7 @@ from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.families.turned import kept_in_length
 from rigpact.reports.diagnosing.relations.lines import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, Group
+from rigpact.reports.diagnosing.relations.rotations import as_xyzw, from_xyzw
 from rigpact.reports.diagnosing.relations.target import Rule, Target
 
 _OPERATIONS = 48
@@ -57,8 +58,8 @@ def _quaternions(target: Target) -> dict[str, FloatArray]:
             continue
         fields = [each for each in subject.contract.fields(name) if each.kind in QUATERNION_KINDS and each.size == 4]
         for field in fields:
-            own = rows[:, None, field.range].astype(np.float64)
-            own = own if field.kind is FieldKind.QUATERNION_XYZW else np.roll(own, -1, axis=-1)
+            is_last = field.kind is FieldKind.QUATERNION_XYZW
+            own = as_xyzw(rows[:, field.range].astype(np.float64), last=is_last)
             found.setdefault(name if len(fields) == 1 else f"{name}[{field.name}]", own)
     return dict(list(found.items())[:_MOST])
 
@@ -102,14 +103,11 @@ def _of_quaternions(
     for (one, first), (other, second) in permutations(known.items(), 2):
         for inverted in product((False, True), repeat=2):
             a, b = (conjugate(q) if is_inverse else q for q, is_inverse in zip((first, second), inverted, strict=True))
-            rows = multiplied(a, b)
-            rows = rows if is_last else np.roll(rows, 1, axis=-1)
+            rows = from_xyzw(multiplied(a, b), last=is_last)
             said = " · ".join(
                 f"{'inverse ' * is_inverse}{name}" for name, is_inverse in zip((one, other), inverted, strict=True)
             )
-            yield from _edit(
-                target, channels, 4, f"{said} in place of it", partial(_given, rows.reshape(len(rows), -1))
-            )
+            yield from _edit(target, channels, 4, f"{said} in place of it", partial(_given, rows))
 
 
 def _given(rows: FloatArray, own: FloatArray) -> FloatArray:
@@ -117,8 +115,8 @@ def _given(rows: FloatArray, own: FloatArray) -> FloatArray:
 
 
 def _w_above_0(rows: FloatArray, *, is_last: bool) -> FloatArray:
-    parts = rows.reshape(len(rows), -1, 4)
-    return np.asarray((parts * np.where(parts[..., 3 if is_last else 0, None] < 0.0, -1.0, 1.0)).reshape(rows.shape))
+    quats = as_xyzw(rows, last=is_last)
+    return from_xyzw(quats * np.where(quats[..., 3:] < 0.0, -1.0, 1.0), last=is_last)
 
 
 def _limited_in_length(target: Target, part: int, channels: Channels) -> Iterator[CandidateEdit]:

@@ -8,16 +8,16 @@ from itertools import permutations, product
 import numpy as np
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.layout import FieldKind
+from rigpact.contract.systems.layout import QUATERNION_KINDS, FieldKind
 from rigpact.reference_runtime.operations.geometry import conjugate
 from rigpact.reference_runtime.operations.geometry import product as multiplied
 from rigpact.reference_runtime.operations.scalars import gamma
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet, Group, groups_of
+from rigpact.reports.diagnosing.relations.rotations import as_xyzw, from_xyzw
 from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _STORED = 8
 """What should be there was stored as float32: each of four numbers, in two products. The other side rounds as the stage does."""
-_QUATERNIONS = (FieldKind.QUATERNION_XYZW, FieldKind.QUATERNION_WXYZ)
 
 
 def small_angles(subject: DivergentStage) -> Iterator[CandidateEdit]:
@@ -29,7 +29,7 @@ def small_angles(subject: DivergentStage) -> Iterator[CandidateEdit]:
         place = subject.place_of(channels)
         if group.kind is FieldKind.DIRECTION and len(channels) == 3:
             yield from _directions(subject, place)
-        elif group.kind in _QUATERNIONS and group.part == 4:
+        elif group.kind in QUATERNION_KINDS and group.part == 4:
             yield from _turns(subject, place, group)
 
 
@@ -52,27 +52,21 @@ def _directions(subject: DivergentStage, place: ChannelSet) -> Iterator[Candidat
 def _turns(subject: DivergentStage, place: ChannelSet, group: Group) -> Iterator[CandidateEdit]:
     """A quaternion that an input is turned into: the turn of one frame as 1 + ω/2, normalised or not."""
     last = group.kind is FieldKind.QUATERNION_XYZW
-    own = _as_xyzw(subject.replayed[:, place.channels], last=last)
+    own = as_xyzw(subject.replayed[:, place.channels], last=last)
     wide = subject.bound[:, place.channels].max(axis=1, keepdims=True) + gamma(_STORED)
     for name, given in subject.inputs.items():
         kinds = {field.kind for field in subject.contract.fields(name)}
-        if given.shape[1] != len(place.channels) or not kinds <= set(_QUATERNIONS):
+        if given.shape[1] != len(place.channels) or not kinds <= set(QUATERNION_KINDS):
             continue
-        start = _as_xyzw(given.astype(np.float64), last=FieldKind.QUATERNION_XYZW in kinds)
+        start = as_xyzw(given.astype(np.float64), last=FieldKind.QUATERNION_XYZW in kinds)
         for side, is_unit in product(("left", "right"), (True, False)):
             turn = multiplied(own, conjugate(start)) if side == "left" else multiplied(conjugate(start), own)
             small = _small(turn, is_unit=is_unit)
             turned = multiplied(small, start) if side == "left" else multiplied(start, small)
-            rows = turned if last else np.roll(turned, 1, axis=-1)
+            rows = from_xyzw(turned, last=last)
             form = "1 + ω·step/2" if is_unit else "1 + ω·step/2, not normalised"
             words = f"{name} turned by the small-angle form of one frame's turn, {form}"
-            shape = (len(rows), len(place.channels))
-            yield subject.reading(place, "small angle", words, rows.reshape(shape), np.broadcast_to(wide, shape))
-
-
-def _as_xyzw(rows: FloatArray, *, last: bool) -> FloatArray:
-    q = rows.reshape(len(rows), -1, 4)
-    return q if last else np.roll(q, -1, axis=-1)
+            yield subject.reading(place, "small angle", words, rows, np.broadcast_to(wide, rows.shape))
 
 
 def _small(turn: FloatArray, *, is_unit: bool) -> FloatArray:
