@@ -1,8 +1,7 @@
 """Files as other programs write them, each by its format's own library, none by the code under test.
 
-The demo character's poses as a BVH (scipy turns matrices into angles), bags of messages (MCAP's own library: CDR little-endian
-behind four bytes), stores of arrays, a LeRobot-like policy whose loop is written here in float32; and a sound file of each
-format, from which the fuzzer starts.
+Bags of messages (MCAP's own library: CDR little-endian behind four bytes), a data set in Parquet, a LeRobot-like policy whose
+loop is written here in float32; and a sound file of each format, from which the fuzzer starts.
 """
 
 import json
@@ -11,16 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from mcap_ros2.writer import Writer
 from onnx import TensorProto, helper, numpy_helper, save
 from safetensors.numpy import save_file
-from scipy.spatial.transform import Rotation
-
-from rigpact.fixtures import demo_bundle
 
 F = np.float32
 IMAGES = ("observation.images.front", "observation.images.side")
@@ -116,83 +111,6 @@ def recorded(*, state="MEAN_STD", action="MEAN_STD", played=PLAYED, late=0, inde
     return {name: np.array(each) for name, each in rows.items()}
 
 
-FPS = 60
-BVH = """HIERARCHY
-ROOT Hips
-{
-  OFFSET 0 0 0
-  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
-  JOINT mixamorig:Left Leg
-  {
-    OFFSET 0 -1e1 0
-    CHANNELS 3 Zrotation Yrotation Xrotation
-    End Site
-    {
-      OFFSET 0 -1 0
-    }
-  }
-}
-MOTION
-Frames: 2
-Frame Time: .0083333
-1 2 3 10 20 30 40 50 60
-1 2 3 11 21 31 41 51 61
-"""
-
-
-def demo_poses():
-    """Names and parents' names of the demo character's bones, offsets (B, 3) in metres, local rotations of T · B."""
-    meta = json.loads((demo_bundle() / "norm_template.json").read_text(encoding="utf-8"))["meta"]
-    names, chain = meta["bone_names"], meta["skeleton"]
-    frames = json.loads((demo_bundle() / "clips" / "Run_F.json").read_text(encoding="utf-8"))["Frames"]
-    six = np.array([frame["BoneRotations"] for frame in frames], np.float64)
-    x, z = six[..., :3], six[..., 3:]
-    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
-    z = z - (x * z).sum(axis=-1, keepdims=True) * x
-    z = z / np.linalg.norm(z, axis=-1, keepdims=True)
-    matrices = np.stack([x, np.cross(z, x), z], axis=-1)
-    parents = ["" if parent < 0 else names[parent] for parent in chain["parents"]]
-    return names, parents, np.array(chain["ref_local_offsets_m"]), Rotation.from_matrix(matrices.reshape(-1, 3, 3))
-
-
-def quaternions(rotations, bones):
-    """(T, B, 4) x, y, z, w."""
-    return rotations.as_quat().reshape(-1, bones, 4)
-
-
-def write_bvh(path, orders):
-    """Degrees with nine decimals; bone b has the order orders[b % n]. The root has six channels in centimetres."""
-    names, parents, offsets, rotations = demo_poses()
-    own = [orders[index % len(orders)] for index in range(len(names))]
-    angles = {order: rotations.as_euler(order, degrees=True).reshape(-1, len(names), 3) for order in set(own)}
-    visited: list[int] = []
-
-    def joint(index, indent):
-        visited.append(index)
-        turns = " ".join(f"{letter}rotation" for letter in own[index])
-        channels = f"6 Xposition Yposition Zposition {turns}" if not parents[index] else f"3 {turns}"
-        place = " ".join(f"{100 * number:.6f}" for number in offsets[index])
-        kind = "JOINT" if parents[index] else "ROOT"
-        lines = [f"{kind} {names[index]}", "{", f"OFFSET {place}", f"CHANNELS {channels}"]
-        children = [child for child, parent in enumerate(parents) if parent == names[index]]
-        for child in children:
-            lines += joint(child, indent + "\t")
-        if not children:
-            lines += ["End Site", "{", "OFFSET 0 0 1", "}"]
-        return [f"{indent}{line}" for line in [*lines, "}"]]
-
-    lines = ["HIERARCHY", *joint(parents.index(""), "")]
-    count = len(next(iter(angles.values())))
-    lines += ["MOTION", f"Frames: {count}", f"Frame Time: {1 / FPS:.7f}"]
-    for frame in range(count):
-        row = [frame * 2.0, 90.0, 0.0]
-        for index in visited:
-            row += angles[own[index]][frame, index].tolist()
-        lines.append(" ".join(f"{number:.9f}" for number in row))
-    path.write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
-    return path
-
-
 STEP_NS, START_NS = 20_000_000, 1_700_000_000_000_000_000
 HEADER = "=" * 80 + "\nMSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n"
 LAYOUT = (
@@ -262,21 +180,6 @@ ROWS = np.arange(30, dtype=np.float32).reshape(10, 3)
 ENDS = [4, 10]
 
 
-def write_hdf5(path):
-    """As ALOHA's episodes: state, image, action; a link out of the file, a virtual data set, words."""
-    with h5py.File(path, "w") as root:
-        root.attrs["sim"] = True
-        root["observations/qpos"] = ROWS
-        root.create_dataset("action", data=ROWS * 2, compression="gzip", chunks=(5, 3))
-        root["observations/images/top"] = np.zeros((10, 4, 4, 3), np.uint8)
-        root["words"] = ["a", "b"]
-        root["out"] = h5py.ExternalLink("/etc/passwd", "/")
-        layout = h5py.VirtualLayout((10, 3), "f4")
-        layout[:] = h5py.VirtualSource(str(path.with_name("other.h5")), "x", (10, 3))
-        root.create_virtual_dataset("virtual", layout)
-    return path
-
-
 def write_data_set(folder, *, version="v3.0"):
     """As LeRobot's: many episodes a file, named by a table of episodes; v2 has a file an episode."""
     is_v3 = version.startswith("v3")
@@ -312,11 +215,6 @@ def _parquet(folder):
     return Path(shutil.copy(folder / "set" / "data" / "chunk-000" / "episode_000000.parquet", folder / "a.parquet"))
 
 
-def _text(folder):
-    (folder / "a.bvh").write_text(BVH, encoding="utf-8")
-    return folder / "a.bvh"
-
-
 def _plain_mcap(folder):
     """Without chunks and checksums: what is changed reaches the decoder of messages."""
     from mcap.writer import CompressionType, Writer
@@ -338,6 +236,5 @@ def _plain_mcap(folder):
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "mcap": lambda folder: write_mcap(folder / "a.mcap"), "json_mcap": lambda folder: write_json_mcap(folder / "a.mcap"),
-    "plain_mcap": _plain_mcap, "hdf5": lambda folder: write_hdf5(folder / "a.h5"),
-    "parquet": _parquet, "bvh": _text,
+    "plain_mcap": _plain_mcap, "parquet": _parquet,
 }  # fmt: skip

@@ -1,11 +1,8 @@
-"""Stores of arrays as recordings: HDF5, Parquet, LeRobot's data sets; each written by its format's own library."""
+"""Parquet and LeRobot's data sets as recordings; each written by its format's own library."""
 
-import gzip
 import json
-import zlib
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,20 +13,7 @@ from rigpact.reference_runtime.recordings.opened import read_table
 
 from ..every_case import every_case
 from ..peak_memory import peak_bytes
-from .samples import ROWS, write_data_set, write_hdf5
-
-
-def test_an_episode_in_hdf5_is_columns(tmp_path, command):
-    """A link or a virtual data set leads to another file: it must not be read for this one."""
-    path = write_hdf5(tmp_path / "episode_0.hdf5")
-    table = read_table(path)
-    assert set(table.columns) == {"observations.qpos", "action"}
-    assert np.array_equal(table.columns["action"], ROWS * 2)
-    assert command("convert", path, "-o", tmp_path / "a.npz", "--below", "observations").status == 0
-    assert np.array_equal(np.load(tmp_path / "a.npz")["qpos"], ROWS)
-    path.write_bytes(path.read_bytes()[:700])
-    with pytest.raises(UnusableInput, match="not HDF5"):
-        read_table(path)
+from .samples import ROWS, write_data_set
 
 
 def test_a_file_that_no_contract_names_becomes_arrays(tmp_path, command, monkeypatch):
@@ -47,30 +31,6 @@ def test_a_file_that_no_contract_names_becomes_arrays(tmp_path, command, monkeyp
         answer = command("convert", "run.csv", *words)
         assert (answer.status, answer.err.count("\n"), says in answer.err) == (2, 1, True), answer.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.csv", "run.npz"]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [zlib.compress(bytes(8 << 20)), gzip.compress(bytes(120)) + gzip.compress(bytes(8 << 20))],
-    ids=["one", "a second stream"],
-)
-def test_a_chunk_of_hdf5_that_unpacks_to_more_is_refused(tmp_path, content):
-    """The library doubles its memory until the chunk is whole: eight megabytes where the chunk has 120 bytes."""
-    path = tmp_path / "a.h5"
-    with h5py.File(path, "w") as root:
-        data = root.create_dataset("x", (10, 3), "f4", chunks=(10, 3), compression="gzip")
-        data.id.write_direct_chunk((0, 0), content)
-    with pytest.raises(UnusableInput, match="a chunk that unpacks to more"):
-        read_table(path)
-
-
-def test_hard_links_in_hdf5_make_no_ring(tmp_path):
-    """A group that holds itself ten times has ten billion paths of ten names: a kilobyte that never ends."""
-    path = write_hdf5(tmp_path / "a.h5")
-    with h5py.File(path, "a") as root:
-        for index in range(10):
-            root[f"observations/ring{index}"] = root["observations"]
-    assert set(read_table(path).columns) == {"observations.qpos", "action"}
 
 
 def _written(path, columns):

@@ -54,8 +54,15 @@ UNREAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "rig2mesh.pth.tar": (lambda path: path.write_bytes(b"PK"), "load_state_dict"),
     "evil.dat": (lambda path: path.write_bytes(pickle.dumps(Evil())), "load_state_dict"),
     "best.npy": (lambda path: np.save(path, np.array({"W1": 0}), allow_pickle=True), "allow_pickle=True"),
-    "walk.glb": (lambda path: path.write_bytes(struct.pack("<4s2I", b"glTF", 2, 12)), "BVH"),
-    "walk.gltf": (lambda path: path.write_text('{"asset": {"version": "2.0"}}', encoding="utf-8"), "BVH"),
+    "walk.glb": (lambda path: path.write_bytes(struct.pack("<4s2I", b"glTF", 2, 12)), "rotation.JOINT"),
+    "walk.gltf": (lambda path: path.write_text('{"asset": {"version": "2.0"}}', encoding="utf-8"), "rotation.JOINT"),
+    "walk.txt": (
+        lambda path: path.write_text("HIERARCHY\nROOT Hips\n{\n", encoding="utf-8"),
+        "Files that are not read",
+    ),
+    "walk.bvh": (lambda path: path.write_text("", encoding="utf-8"), "Files that are not read"),
+    "episode_0.npz": (lambda path: path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(88)), "h5py.File"),
+    "episode_0.hdf5": (lambda path: path.write_bytes(b"cut"), "h5py.File"),
     "stepper.bin": (lambda path: path.write_bytes(struct.pack("<i5f", 5, *range(5))), "onnx.helper"),
 }
 """Each file's name, how it is made, and what the refusal advises."""

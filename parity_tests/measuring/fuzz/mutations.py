@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import onnx
 import pyarrow as pa
@@ -264,28 +263,6 @@ def safetensors_changed(content: bytes, rng: random.Random) -> bytes:
     return safetensors.numpy.save(plain, said or None)
 
 
-def hdf5_changed(content: bytes, rng: random.Random) -> bytes:
-    """Data sets, some packed, some in groups that hold each other."""
-    with h5py.File(io.BytesIO(content), "r") as root:
-        found: dict[str, Any] = {}
-        root.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
-    numbers = {name: np.asarray(rows) for name, rows in found.items() if np.asarray(rows).dtype.kind in "fiub"}
-    stream = io.BytesIO()
-    with h5py.File(stream, "w") as root:
-        for index, (name, rows) in enumerate(arrays_changed(numbers, rng).items()):
-            place = name.strip("/.\0").replace("//", "/") or f"x{index}"
-            if place not in root and rows.dtype.kind in "fiubcSV":
-                packed = (
-                    {"compression": rng.choice(("gzip", "lzf"))}
-                    if rows.ndim and rows.size and rng.random() < 0.5
-                    else {}
-                )
-                root.create_dataset(place, data=rows, **packed)
-        if rng.random() < 0.3 and len(root):
-            root["again"] = root[rng.choice(list(root))]
-    return stream.getvalue()
-
-
 _ARROW: tuple[Callable[[Any], Any], ...] = (
     lambda each: None, lambda each: [each, None], lambda each: {"a": each}, str, lambda each: [[each]], bool,
     lambda each: [each] * (len(str(each)) % 3), lambda each: float("nan"), lambda each: str(each).encode(),
@@ -353,7 +330,7 @@ def metadata_changed(content: bytes, rng: random.Random) -> bytes:
 def file_changed(path: Path) -> Callable[[bytes, random.Random], bytes] | None:
     """The change of a file of this name; None for text that is changed as bytes."""
     endings = {
-        ".npz": npz_changed, ".npy": npz_changed, ".safetensors": safetensors_changed, ".h5": hdf5_changed,
+        ".npz": npz_changed, ".npy": npz_changed, ".safetensors": safetensors_changed,
         ".parquet": parquet_changed, ".mcap": mcap_changed, ".onnx": metadata_changed, ".json": json_changed,
         ".jsonl": json_changed, ".yaml": yaml_changed,
     }  # fmt: skip

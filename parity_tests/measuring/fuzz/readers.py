@@ -50,8 +50,7 @@ CONFIGURATIONS = {
 }  # fmt: skip
 COLUMNS = {
     "mcap": ("obs", 2, "obs"), "json": ("state.imu.gyro", 3, "state.imu.gyro"), "plain": ("obs", 2, "obs"),
-    "hdf5": ("observations.qpos", 3, "action"), "parquet": ("observation.state", 3, "observation.state"),
-    "bvh": ("rotation.Hips", 3, "position.Hips"),
+    "parquet": ("observation.state", 3, "observation.state"),
 }  # fmt: skip
 BUNDLE = "--contract sound_bundle.json"
 RUN = f"{BUNDLE} --onnx sound.onnx --frames 3 --out made.trace.jsonl"
@@ -306,14 +305,14 @@ def _folders(folder: Path) -> Reader:
 
 
 def _other_formats(folder: Path) -> list[Seed]:
-    """Recordings of other programs, and animations."""
+    """Recordings of other programs."""
     folder.mkdir()
     paths = ((name, make(folder)) for name, make in samples.MAKERS.items())  # some write over the file of another
     return [Seed(f"{name}_{path.name}", path.read_bytes()) for name, path in paths]
 
 
 def _read_other_format(folder: Path, path: Path) -> None:
-    """As columns and under a contract; animations as contracts too."""
+    """As columns and under a contract."""
     text = (FILES / "of_columns.toml").read_text(encoding="utf-8")
     for word, value in zip(("TAKEN", "WIDTH", "GIVEN"), COLUMNS[path.name.partition("_")[0]], strict=True):
         text = text.replace(word, str(value))
@@ -321,4 +320,4 @@ def _read_other_format(folder: Path, path: Path) -> None:
     under, made = "--contract of_columns.toml", "made_columns.trace.jsonl"
     lines = [f"convert FILE --out {made} {under}", f"diff FILE {made} {under}", f"diff FILE {made}",
              f"explain FILE {under} --budget 1"]  # fmt: skip
-    asked("convert FILE --out made.npz", *lines, *(DRAFTED if path.suffix == ".bvh" else ()))(path)
+    asked("convert FILE --out made.npz", *lines)(path)

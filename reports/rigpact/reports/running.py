@@ -29,7 +29,6 @@ from rigpact.reference_runtime.graph.network import each_network
 from rigpact.reference_runtime.graph.replayed import Evidence
 from rigpact.reference_runtime.native.library import Engine
 from rigpact.reference_runtime.recordings.bags import read_mcap
-from rigpact.reference_runtime.recordings.bvh_files import read_bvh
 from rigpact.reference_runtime.recordings.named_columns import opened_recording
 from rigpact.reference_runtime.recordings.opened import (
     WRITTEN_ENDINGS,
@@ -43,7 +42,6 @@ from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.recordings.stores import (
     is_data_set,
     read_data_set,
-    read_hdf5,
     read_parquet,
 )
 from rigpact.reference_runtime.recordings.tables import Table
@@ -259,8 +257,7 @@ _ARRAYS = {".npz", ".npy", ".safetensors"}
 """Arrays of any shapes, not only those with a row for each frame."""
 _FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
     ".mcap": lambda path, tick, _: read_mcap(path, tick),
-    ".hdf5": lambda path, *_: read_hdf5(path), ".h5": lambda path, *_: read_hdf5(path),
-    ".parquet": lambda path, _, episode: read_parquet(path, episode), ".bvh": lambda path, *_: read_bvh(path),
+    ".parquet": lambda path, _, episode: read_parquet(path, episode),
 }  # fmt: skip
 
 

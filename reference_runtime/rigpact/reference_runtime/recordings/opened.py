@@ -277,7 +277,6 @@ def _lines(file: Opened) -> Table:
 
 _TRACE_LINES = Format(_kind_of_lines, _lines, read_json_lines, write_json_lines)
 _LINES, _ARRAYS = Format(columns=_lines), Format(columns=_whole(tables.bytes_to_arrays))
-_HDF5 = Format(columns=_other("stores", "read_hdf5"), mark=b"\x89HDF\r\n\x1a\n")
 _YAML = Format(Kind.CONFIGURATION)
 _TEXT = Format(columns=_whole(tables.bytes_to_lines), is_listed=False, is_log=True)
 FORMATS: dict[str, Format] = {
@@ -291,9 +290,7 @@ FORMATS: dict[str, Format] = {
     ".txt": _TEXT, ".log": _TEXT, ".jsonl": _LINES, ".jsonl.gz": _LINES, ".jsonl.zst": _LINES,
     ".json": Format(_kind_of_json, lambda file: json_to_table(file.json), write=tables.write_json, is_listed=False),
     ".mcap": Format(columns=_other("bags", "read_mcap"), mark=b"\x89MCAP0\r\n"),
-    ".hdf5": _HDF5, ".h5": _HDF5,
     ".parquet": Format(columns=_other("stores", "read_parquet"), mark=b"PAR1"),
-    ".bvh": Format(columns=_other("bvh_files", "read_bvh"), mark=b"HIERARCHY"),
     ".toml": Format(_kind_of_toml), ".onnx": Format(Kind.MODEL), ".py": Format(Kind.SCRIPT),
     ".yaml": _YAML, ".yml": _YAML, ".rigpact.zip": Format(Kind.ARCHIVE),
 }  # fmt: skip

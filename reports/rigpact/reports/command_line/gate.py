@@ -156,7 +156,7 @@ def _print_answer(answer: GateReport, output_format: str, runs: Sequence[Compare
 
 
 # `rigpact init`: a project's settings for the files that lie in a folder, and a contract where none is there.
-_FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap, .bvh."
+_FROM = "Write a contract from another stack's file: deploy.yaml, env.yaml, config.json, .py, .onnx, .mcap."
 _BASE = "The file that FILE builds on: legged_robot_config.py, base.yaml."
 
 

@@ -78,7 +78,7 @@ def run(
 # `rigpact convert`: a recording in another format.
 def convert(
     recording: Annotated[
-        Path, options.argument("IN", "A trace, .npz, .csv, JSON, a teacher file, a bag (.mcap), a data set or BVH.")
+        Path, options.argument("IN", "A trace, .npz, .csv, JSON, a teacher file, a bag (.mcap) or a data set.")
     ],
     *,
     out: options.Out,

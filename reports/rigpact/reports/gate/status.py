@@ -32,7 +32,6 @@ EXTRAS = {
     "hypothesis": ("testing", "properties of your own loop, on drawn input"),
     "pyarrow": ("sweep", "the table of a sweep as Parquet"),
     "mcap": ("readers", "bags of ROS 2 as recordings (with mcap-ros2-support)"),
-    "h5py": ("readers", "HDF5 as recordings"),
     "mujoco": ("physics", "a training side that simulates"),
     "torch": ("training", "the functions of a training side in torch (rigpact check --module)"),
 }

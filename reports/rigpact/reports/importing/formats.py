@@ -19,12 +19,11 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import bytes_to_json, read_bytes
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.bags import mcap_words
-from rigpact.reference_runtime.recordings.bvh_files import Animation, Joint, read_bvh_animation
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
 from rigpact.reports.importing import deployed, isaaclab, legged_gym, lerobot
 from rigpact.reports.importing.columns_by_value import FRAMES, Pairing
-from rigpact.reports.importing.draft import Draft, Entry, draft_to_toml, lower_word
+from rigpact.reports.importing.draft import Draft, Entry, draft_to_toml
 from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue, named_file, read_model_beside
 
 # Which column of a recording holds which vector: guessed by numbers, then by names and widths, and marked as a guess
@@ -145,43 +144,6 @@ def _take_quaternion_orders(draft: Draft, guessed: Mapping[str, str], path: Path
             draft.given[place] = Entry({**table, "kind": said[0]}, tuple(comments))
 
 
-# BVH: a contract of what the file's numbers become in an engine: local rotations as quaternions, and the root's place
-_WRONG_UNITS = {"inches": 0.0254, "millimetres": 0.001}
-
-
-def animation_to_draft(path: Path, animation: Animation) -> Draft:
-    """The declaration of an animation: a vector of poses for each order of angles in it, and the root's position."""
-    draft = Draft(lower_word(path.stem, "animation"), f"imported from {path.name}")
-    draft.header = [
-        f"Made by `rigpact init` from {path.name}. The file itself is a recording of `rotation` and `position`.",
-        "An engine's poses are columns pose.JOINT, quaternions x, y, z, w: other names go under [recordings].",
-    ]
-    draft.fps = animation.fps
-    draft.names_comments = ["Joints in the order of the file; those whose angles stand in one order have a vector."]
-    turned = [joint for joint in animation.joints if joint.name in animation.rotations]
-    orders = list(dict.fromkeys(joint.order for joint in turned))
-    for order in orders:
-        ending = "" if len(orders) == 1 else f"_{order.lower()}"
-        _poses(draft, order, ending, [joint for joint in turned if joint.order == order])
-    root = next((joint for joint in animation.joints if not joint.parent and joint.name in animation.positions), None)
-    if root is not None:
-        draft.give("root_position", names=[root.name], kind="position")
-        draft.recordings["root_position"] = f"position.{root.name}"
-        said = "LEFT OPEN: the unit. BVH says none; centimetres are usual"
-        scale = {"value": 0.01, "wrong": _WRONG_UNITS}
-        draft.compute("root_metres", "affine", "root_position", said, scale=scale)
-    return draft
-
-
-def _poses(draft: Draft, order: str, ending: str, joints: Sequence[Joint]) -> None:
-    names = draft.list_of([joint.name for joint in joints], f"joints{ending}")
-    source = draft.give(f"rotation{ending}", names=names, kind="euler_xyz", size=3)
-    draft.recordings[source] = "rotation"
-    draft.recordings[f"pose{ending}"] = "pose"
-    said = f"the product R{order[0].lower()} R{order[1].lower()} R{order[2].lower()}, columns are axes"
-    draft.compute(f"pose{ending}", "convert", source, said, to="quaternion_xyzw", reads=f"{order}_deg")
-
-
 @dataclass(frozen=True)
 class Imported:
     """The bytes of a contract, the conventions that it leaves open, and notes."""
@@ -272,7 +234,7 @@ _KNOWN = "; ".join((
     *(f"{title} ({', '.join(sorted(keys))})" for title, keys, _ in _YAML.values()),
     "configuration classes of legged_gym and its kin (.py)",
     "an ONNX file with mjlab's metadata (joint_names, observation_names)",
-    "a LeRobot policy's config.json (type, input_features)", "BVH animations",
+    "a LeRobot policy's config.json (type, input_features)",
 ))  # fmt: skip
 
 
@@ -280,7 +242,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
         found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {_KNOWN}"
-        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py, .json, .mcap or .bvh", hint)
+        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py, .json or .mcap", hint)
     root = parse_yaml(content, request.source)
     if not isinstance(root, Mapping):
         found, hint = f"YAML with {type(root).__name__}", "every one of them is a table"
@@ -303,6 +265,5 @@ def _yaml_draft(request: ImportRequest) -> Draft:
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
     ".onnx": _onnx_draft, ".py": legged_gym.classes_to_draft, ".json": _policy_draft, ".mcap": _bag_draft,
-    ".bvh": lambda request: animation_to_draft(request.source, read_bvh_animation(request.source)),
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""
