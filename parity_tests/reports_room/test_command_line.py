@@ -41,7 +41,7 @@ OPTIONS = {
     "diff": f"{JUDGED} --base --quiet --record --resolution --stage --state --strict --table --teacher --tolerance",
     "explain": f"{JUDGED} --allow-unjudged --budget --clip --deadline --fill --mode --patch --quiet --replay --resolution "
     "--segment",
-    "nan": f"{JUDGED} --against --drift --engine --floor-contacts --frames --mode --perturb --quiet --replay",
+    "nan": f"{JUDGED} --drift --engine --floor-contacts --frames --mode --perturb --quiet --replay",
     "run": f"{RUN} --floor-contacts --out --probe --quiet --replay --strict",
     "gate": "--archive --base --config --from --html --only --operations --quiet --report --selftest --strict",
     "convert": f"{CONVENTIONS} --as --below --config --contract --episode --fps --mode --out --producer --quiet --segment --tick",

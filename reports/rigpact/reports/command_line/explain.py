@@ -188,9 +188,6 @@ def nan(
     ] = None,
     floor_contacts: options.FloorContacts = False,
     drift: Annotated[bool, typer.Option("--drift", help="Judge the growth of a small difference.")] = False,
-    against: Annotated[
-        Path | None, options.option("--against", "TRACE", "Judge this free-run trace by the envelope too.")
-    ] = None,
     engine: options.EngineOption = options.EngineChoice.AUTO,
     companion: options.Companion = None,
     settings: options.Settings = None,
@@ -201,11 +198,11 @@ def nan(
 
     It also names early signs and the guard with which the run stays finite. A run ends after 600 frames, or with the clip;
     without --mode it runs free where the system feeds itself, and a recording is judged as it is; with it, it drives a run.
-    Exit status 0: finite; 1: not finite, diverging, or outside the drift envelope; 2: could not judge.
+    Exit status 0: finite; 1: not finite or diverging; 2: could not judge.
     """
     driven = {
         "--replay": replay, "--frames": frames, "--perturb": perturb, "--floor-contacts": floor_contacts,
-        "--drift": drift or against is not None,
+        "--drift": drift,
     }  # fmt: skip
     _refuse_together(driven, mode)
     files = options.contract_files(bundle, companion, settings, conventions)
@@ -221,8 +218,8 @@ def nan(
         companion=_merged(files, beside), engine=engine.value,
     )  # fmt: skip
     subject, count = _with_frames(subject, frames)
-    if driven["--drift"]:
-        raise typer.Exit(_judge_drift(subject, count, against, output_format))
+    if drift:
+        raise typer.Exit(_judge_drift(subject, count, output_format))
     found = _investigated(subject, count, files, file, beside)
     if found.origin is not None:
         given = {
@@ -348,10 +345,10 @@ def _look_into(recording: Recording, contract: Contract, onnx: Path | None) -> I
     return investigate_recording(recording, contract, network)
 
 
-def _judge_drift(subject: RunSetup, frames: int, against: Path | None, output_format: str) -> int:
+def _judge_drift(subject: RunSetup, frames: int, output_format: str) -> int:
     from rigpact.reports.nonfinite.drift import judge_drift
     from rigpact.reports.nonfinite.investigation import answer_of_drift
 
-    found = judge_drift(subject, frames, against)
+    found = judge_drift(subject, frames)
     print_answer(found, answer_of_drift(found), output_format)
     return found.exit_code

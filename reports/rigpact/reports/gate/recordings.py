@@ -51,7 +51,7 @@ from rigpact.reports.gate.project import (
     played,
     reference_of,
 )
-from rigpact.reports.nonfinite.drift import Outside, judge_drift, published_stage
+from rigpact.reports.nonfinite.drift import Outside, outside_envelope, published_stage
 from rigpact.reports.terminal import working
 
 
@@ -240,7 +240,7 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
         return None
     subject = RunSetup(project.contract, network_for(project, "free"), project.clip(Path(run.clip)))
     frames = min(int(trace.frame[-1]) + 1, expected_frames(project, run))
-    return judge_drift(subject, frames, recording).outside
+    return outside_envelope(subject, frames, recording)
 
 
 def judge(measured: Measured, settings: GateSettings) -> FindingsReport:

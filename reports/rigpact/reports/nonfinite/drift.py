@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -212,20 +211,18 @@ class Drift(AsJson):
     finite: bool
     facts: Mapping[str, Any] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
-    compared_frames: int = 0
-    outside: Outside | None = None
     left: Left | None = None
 
     @property
     def verdict(self) -> Literal["finite", "nonfinite", "diverging"]:
-        """`diverging` for a trace outside the envelope, or numbers without meaning: growth alone is chaos."""
+        """`diverging` for numbers without meaning: growth alone is chaos."""
         if not self.finite:
             return "nonfinite"
-        return "diverging" if self.outside or self.left else "finite"
+        return "diverging" if self.left else "finite"
 
     @property
     def exit_code(self) -> int:
-        """0 within what rounding explains, 1 otherwise."""
+        """0 for numbers that mean something to the end, 1 otherwise."""
         return 0 if self.verdict == "finite" else 1
 
     @property
@@ -236,21 +233,27 @@ class Drift(AsJson):
             "stage": self.stage, "unit": self.unit, "growth_per_frame": self.growth_per_frame, "trend": self.trend,
             "benign_parted_frame": self.parted_frame, "benign_largest": self.benign_apart,
             "envelope": [{"frame": int(at), "size": float(size), "allowed": float(limit)} for at, size, limit in samples],
-            **self.facts, "compared_frames": self.compared_frames, "outside": self.outside,
+            **self.facts,
         }  # fmt: skip
 
 
-def judge_drift(subject: RunSetup, frames: int, against: Path | Recording | None = None) -> Drift:
-    """Measure the envelope over `frames` frames, and compare a free-run trace with it if one is given."""
+def _spread(subject: RunSetup, frames: int) -> tuple[RunSetup, Spread]:
+    """The subject with the contract that is run, and its spread over `frames` frames."""
     carried_stage(subject.contract)  # refuses a system that does not feed itself
     if subject.mode != "free" or subject.faults or subject.on_floor:
         raise UnusableInput("--drift", "a teacher-driven, perturbed or floor-contact run", "a free run as it is")
     if hasattr(subject.network, "outputs"):
         raise UnusableInput("--drift", "recorded outputs", "a model", "a recording answers the same whatever comes in")
     subject = replace(subject, contract=subject.start(frames).contract)
+    with np.errstate(all="ignore"):
+        return subject, spread_of(subject, tracked(range(frames), "lockstep"), frames)
+
+
+def judge_drift(subject: RunSetup, frames: int) -> Drift:
+    """Measure the envelope over `frames` frames."""
+    subject, spread = _spread(subject, frames)
     stage = published_stage(subject.contract)
     with np.errstate(all="ignore"):
-        spread = spread_of(subject, tracked(range(frames), "lockstep"), frames)
         facts, lines = subject.files.drift_notes(subject, spread.published, spread.stages)
     allowed, beside = spread.allowed, spread.benign_apart
     growth = growth_per_frame(spread.sampled, np.median(spread.apart, axis=1))
@@ -258,13 +261,12 @@ def judge_drift(subject: RunSetup, frames: int, against: Path | Recording | None
     trend: Trend = "divergence" if rate > 1.0 else "contraction" if rate < -1.0 else "neutral"
     is_parted = np.zeros(0) if beside is None or stage.measure.unit != "deg" else beside > PARTED_DEG
     parted = np.flatnonzero(is_parted)
-    compared, outside = (0, None) if against is None else _compared(subject, stage, spread, against)
     return Drift(
         frames=len(spread.published), stage=stage.name, unit=stage.shown_unit, sampled=spread.sampled,
         envelope=np.maximum.accumulate(spread.apart.max(axis=1)), allowed=allowed, growth_per_frame=growth,
         trend=trend, parted_frame=int(spread.sampled[parted[0]]) if len(parted) else None,
         benign_apart=None if beside is None else float(beside.max()), finite=spread.finite, facts=facts, lines=lines,
-        compared_frames=compared, outside=outside, left=_left(subject, spread),
+        left=_left(subject, spread),
     )  # fmt: skip
 
 
@@ -275,15 +277,14 @@ def _left(subject: RunSetup, spread: Spread) -> Left | None:
     return leaving.found
 
 
-def _compared(subject: RunSetup, stage: Stage, spread: Spread, against: Path | Recording) -> tuple[int, Outside | None]:
-    recording = against if isinstance(against, Recording) else subject.files.recording(against, subject.contract)
+def outside_envelope(subject: RunSetup, frames: int, recording: Recording) -> Outside | None:
+    """The first place where the recording of a free run leaves the envelope: no rounding of `frames` frames explains it."""
+    subject, spread = _spread(subject, frames)
     trace, contract = recording.trace, judging_contract(recording, subject.contract)
-    if trace.header.mode != "free" or stage.name not in trace.stages:
-        raise UnusableInput(against, f"a {trace.header.mode} trace", f"a free-run trace with {stage.name}")
-    inside = trace.frame < len(spread.published)
+    stage, inside = published_stage(subject.contract), trace.frame < len(spread.published)
     frame = trace.frame[inside]
     if len(frame) == 0:
-        raise UnusableInput(against, "no frame of this run", f"frames 0 to {len(spread.published) - 1}")
+        raise UnusableInput("the recording", "no frame of this run", f"frames 0 to {len(spread.published) - 1}")
     theirs, ours = trace.stages[stage.name][inside], spread.published[frame]
     if recording.bones:
         ours = cut_to({stage.name: ours}, subject.contract, recording.bones)[stage.name]
@@ -293,10 +294,10 @@ def _compared(subject: RunSetup, stage: Stage, spread: Spread, against: Path | R
     limit = limit + _lost(contract, stage, recording, theirs)
     beyond = np.flatnonzero(~(apart <= limit))
     if len(beyond) == 0:
-        return len(frame), None
+        return None
     row = int(beyond[0])
     part = _farthest_part(contract, stage, theirs[row], ours[row])
-    return len(frame), Outside(int(frame[row]), part, float(apart[row]), float(limit[row]))
+    return Outside(int(frame[row]), part, float(apart[row]), float(limit[row]))
 
 
 def _lost(contract: Contract, stage: Stage, recording: Recording, rows: FloatArray) -> FloatArray:

@@ -339,25 +339,17 @@ def _of_origin(origin: Origin) -> Iterator[Sentence]:
 
 
 def answer_of_drift(found: Drift) -> Answer:
-    """Whether a free run, or a trace of one, stays within what rounding explains."""
-    place, unit = found.outside, found.unit
+    """How fast a free run grows a difference, and whether its numbers mean something to the end."""
+    unit = found.unit
     growth = (
         f"{found.frames} frames: differences change by a factor {found.growth_per_frame:.6f} a frame ({found.trend}); "
         f"largest spread of {found.stage} {found.envelope[-1]:.3g} {unit} from starts up to {max(SIZES):g} apart"
     )
-    left = "" if place is None else (
-        f"from frame {place.frame} on the trace is off by more than rounding explains: {place.bone}, {place.error:.3g} {unit}, "
-        f"{place.allowed:.3g} allowed"
-    )  # fmt: skip
-    worst, body = str(found.left) if found.left else left, [*(Sentence(f"  {line}", "", 2) for line in found.lines)]
+    body = [Sentence(f"  {line}", "", 2) for line in found.lines]
     if found.benign_apart is not None:
         parted = f"parts at frame {found.parted_frame}" if found.parted_frame is not None else "does not part"
         largest = f"largest difference {found.benign_apart:.3g} {unit}"
         body.append(Sentence(f"a run in another precision, which does no harm, {parted} ({largest})"))
-    if found.compared_frames:
-        body.append(Sentence(f"{found.compared_frames} frames of a trace compared", "", 1))
-    if worst:
+    if found.left:
         body.insert(0, Sentence(growth, "", 0))
-    if left and worst != left:
-        body.append(Sentence(left, "bold yellow", 0))
-    return Answer(found.verdict.upper(), worst or growth, found.exit_code, body)
+    return Answer(found.verdict.upper(), str(found.left or growth), found.exit_code, body)
