@@ -100,8 +100,20 @@ def contract_to_json(system: System, constants: Mapping[str, Any]) -> dict[str, 
 
 
 def contract_to_bytes(document: Mapping[str, Any]) -> bytes:
-    """The file's bytes: the same document, the same bytes."""
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    """The file's bytes: the same document, the same bytes. What holds only plain values stands in one line."""
+    return f"{_json_lines(document)}\n".encode()
+
+
+def _json_lines(value: Any, indent: str = "") -> str:
+    parts = list(value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ())
+    if not any(isinstance(part, Mapping | list) for part in parts):
+        return orjson.dumps(value).decode()
+    inner = indent + "  "
+    lines = [_json_lines(part, inner) for part in parts]
+    if isinstance(value, Mapping):
+        lines = [f"{orjson.dumps(key).decode()}: {line}" for key, line in zip(value, lines, strict=True)]
+    first, last = "{}" if isinstance(value, Mapping) else "[]"
+    return f"{first}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{last}"
 
 
 def contract_in_memory(system: System, constants: Mapping[str, Any]) -> Contract:
