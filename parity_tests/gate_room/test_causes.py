@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
-from rigpact.contract.rules import answers
 from rigpact.contract.rules.catalogue import ALL_RULES
+from rigpact.contract.rules.family import answers
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.gate.kept_values import from_plain, to_plain

@@ -17,7 +17,7 @@ import pytest
 
 from rigpact.contract import load_contract
 from rigpact.contract.findings import FindingsReport, Ledger, Severity
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.configuration import read_configuration
 from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.opened import write_trace
@@ -275,7 +275,11 @@ def test_the_defect_is_reported(project, code, request):
 
 def test_every_rule_has_its_case():
     """A rule without a test case may never fire."""
-    assert set(CASES) == {rule.code for rule in rules.GATE.rules} == {path.stem for path in GOLDEN.glob("*.json")}
+    assert (
+        set(CASES)
+        == {rule.code for rule in rules.families["GATE"].rules}
+        == {path.stem for path in GOLDEN.glob("*.json")}
+    )
 
 
 def test_the_honest_project_has_none_of_them(project):
@@ -283,7 +287,7 @@ def test_the_honest_project_has_none_of_them(project):
     text = FILES.replace("free-run = false", f'free-run = "{CLIP}"\nframes = 20\nclips = ["clips/*.json"]')
     limits = "[gate.thresholds]\npose-deg = 0.001\ntolerance-factor = 2\n[gate.budget]\nparameters = 600000\n"
     report = gated(project, text + limits)
-    assert [finding for finding in report.findings if finding.rule in rules.GATE.rules] == []
+    assert [finding for finding in report.findings if finding.rule in rules.families["GATE"].rules] == []
     assert report.verdict == "pass"
     assert [part.name for part in report.parts] == [
         "files",

@@ -7,7 +7,7 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Ledger
-from rigpact.contract.rules import answers
+from rigpact.contract.rules.family import answers
 from rigpact.contract.settings.configuration import text_to_configuration
 from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked

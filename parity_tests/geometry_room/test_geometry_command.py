@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.family import geometry as rules
 from rigpact.reports.geometry_parity.examination import Found, examine
 from rigpact.reports.geometry_parity.roles import ROLES
 
@@ -73,7 +73,7 @@ def _without_digits(text):
 
 def test_every_rule_has_its_defect():
     """A rule without a test case may never fire."""
-    codes = {rule.code for rule in rules.TEXTS.rules}
+    codes = {rule.code for rule in rules.families["TEXTS"].rules}
     assert set(FIRST) | (set() if HAS_TORCH else {"RP881"}) == codes == {path.stem for path in GOLDEN.glob("*.json")}
 
 

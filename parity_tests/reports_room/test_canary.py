@@ -12,9 +12,9 @@ import pytest
 from rigpact.contract import load_contract, read_document
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.model.signature import read_model
-from rigpact.contract.rules import answers as rules
 from rigpact.contract.rules.catalogue import check
 from rigpact.contract.rules.family import Artefacts
+from rigpact.contract.rules.family import answers as rules
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.engine.canary import PositionalModel, find_binding, matching, read_probe
 
@@ -58,7 +58,7 @@ ORDERS = tuple(permutations(NAMES))
 some_or_all = pytest.mark.parametrize(
     "orders", [ORDERS[::10], pytest.param(ORDERS, marks=pytest.mark.nightly)], ids=len
 )
-CODES = {rule.code for rule in rules.CANARY.rules}
+CODES = {rule.code for rule in rules.families["CANARY"].rules}
 CHARACTER, NETWORK, CLIP = load_contract(BUNDLE, COMPANION), onnx.load(MODEL), DEMO / "clips" / "Walk_Spin.json"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rigpact.contract.findings import FindingsReport, Ledger
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.gate.compared_run import ComparedRun
 from rigpact.reports.gate.report import GateReport, Part

@@ -17,7 +17,7 @@ import pytest
 
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.catalogue import ALL_RULES
-from rigpact.contract.rules.prediction import COMPOSED_WITH_TARGET, PREDICTION_HOLDS_RESIDUAL
+from rigpact.contract.rules.prediction import rules as of_predictions
 from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.viewer import render_html, write_html
 
@@ -179,11 +179,17 @@ def test_the_page_opens_on_what_failed(drawn):
     ("finding", "bones", "said"),
     [
         (
-            PREDICTION_HOLDS_RESIDUAL.at("walk.json", residual_deg=0.57, pose_deg=6.35), 0,
+            of_predictions.PREDICTION_HOLDS_RESIDUAL.at("walk.json", residual_deg=0.57, pose_deg=6.35), 0,
             "No pose is drawn of this recording: prediction.y_norm is the network&#39;s residual, not a pose",
         ),
-        (COMPOSED_WITH_TARGET.at("walk.json", slope=1.65, spread=0.04, error_deg=0.5), 12, "rotation, not an error (RP633)"),
-        (PREDICTION_HOLDS_RESIDUAL.at("other.json", residual_deg=0.57, pose_deg=6.35), 12, "how far the prediction is from"),
+        (
+            of_predictions.COMPOSED_WITH_TARGET.at("walk.json", slope=1.65, spread=0.04, error_deg=0.5), 12,
+            "rotation, not an error (RP633)",
+        ),
+        (
+            of_predictions.PREDICTION_HOLDS_RESIDUAL.at("other.json", residual_deg=0.57, pose_deg=6.35), 12,
+            "how far the prediction is from",
+        ),
     ],
     ids=["residual", "composed with the target", "of another file"],
 )  # fmt: skip

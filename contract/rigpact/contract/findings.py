@@ -2,7 +2,7 @@
 
 A `Rule` is the text, a `Finding` one occurrence with its place and its numbers, a `Ledger` the account of what was
 looked at, a `FindingsReport` the whole answer with its verdict. Renderers (rigpact.reports) read these and nothing else;
-nothing parses message text. The rules themselves stand in rules/.
+nothing parses message text. The rules themselves stand in rules/rules.toml.
 """
 
 from __future__ import annotations
@@ -56,26 +56,6 @@ class Rule:
     engine_refuses: bool = False
     about: str = ""
     follows: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, text: str) -> Rule:
-        """Read a rule as it is written: `RP104 error std-not-positive`, a message, then lines that begin with a part's name.
-
-        The parts are `hint:`, `why:`, and where there are any `about:` and `follows:`, codes with blanks between; a line that
-        begins with none goes on with the one before. `refused` at the end of the title: an engine refuses to load such a file.
-        """
-        title, *lines = map(str.strip, text.splitlines())
-        parts = dict.fromkeys(("message", "hint", "why", "about", "follows"), "")
-        part = "message"
-        for line in lines:
-            name, colon, rest = line.partition(": ")
-            is_named = bool(colon) and name in parts
-            part = name if is_named else part
-            parts[part] += f" {rest if is_named else line}"
-        code, severity, name, *refused = title.split()
-        message, hint, why, about, follows = (each.strip() for each in parts.values())
-        texts = (code, name, message, hint, why)
-        return cls(*texts, bool(refused), about, tuple(follows.split()), severity=Severity(severity))
 
     def at(self, file: object, place: str | tuple[Token, ...] = "", /, **values: Any) -> Finding:
         """Make a finding of this rule at a place in a file: a JSON pointer, or its keys and indices."""

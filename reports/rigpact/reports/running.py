@@ -16,8 +16,9 @@ from rigpact.contract.files import MAX_JSON_DEPTH, bytes_to_json, read_bytes, wr
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.model.edges import bound_clamps
 from rigpact.contract.model.graph import open_model
-from rigpact.contract.rules import answers as rules
-from rigpact.contract.rules.prediction import WORSE_THAN_COPYING, is_worse_than_copying
+from rigpact.contract.rules.family import answers as rules
+from rigpact.contract.rules.prediction import is_worse_than_copying
+from rigpact.contract.rules.prediction import rules as prediction_rules
 from rigpact.contract.settings.gate import FREE_RUN_FRAMES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
@@ -64,7 +65,7 @@ def measured_findings(contract: Contract, network: Any, clip: Any, trace: Trace,
         values = {name: getattr(baseline, name) for name in ("what", "unit", "error", "copied", "limit")}
         yield rules.COPYING_IS_BETTER.at(out, "", **values, old=FRAMES_OLD)
     elif baseline is not None and baseline.unit == "deg" and is_worse_than_copying(baseline.error, baseline.copied):
-        yield WORSE_THAN_COPYING.at(out, "", model_deg=baseline.error, copy_deg=baseline.copied)
+        yield prediction_rules.WORSE_THAN_COPYING.at(out, "", model_deg=baseline.error, copy_deg=baseline.copied)
     yield from _inputs(contract, network, trace, out)
     leaving = Leaving(contract, trace.header.mode, clip)
     for row, frame in enumerate(trace.frame):

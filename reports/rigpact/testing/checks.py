@@ -13,9 +13,8 @@ import numpy as np
 from rigpact.contract.character import bone_permutation, is_character
 from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules import answers
 from rigpact.contract.rules.catalogue import FAMILIES
-from rigpact.contract.rules.family import Need, Texts
+from rigpact.contract.rules.family import Need, Texts, answers
 from rigpact.contract.settings.gate import RecordedRun
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
 from rigpact.reports.comparing.diff import compare_recordings
@@ -78,7 +77,7 @@ def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
         if missing:
             yield Judgement(("check", f"{family.rules[0].code}-{family.rules[-1].code}"), partial(not_judged, missing))
             continue
-        judged = partial(_canary if family is answers.CANARY else _rule, files, strict=strict)
+        judged = partial(_canary if family is answers.families["CANARY"] else _rule, files, strict=strict)
         for rule in family.rules:
             own.add(rule)
             yield Judgement(("check", rule.code), partial(judged, rule))
@@ -118,8 +117,8 @@ def _asked(files: UserFiles) -> Iterator[tuple[Texts, str]]:
     for family in filter(lambda each: _POSSIBLE[kind].issuperset(each.needs), FAMILIES):
         yield family, _lacking(files, *family.needs)
     if not kind.is_of_a_system:
-        yield answers.CANARY, _lacking(files, Need.MODEL, Need.PREDICTION)
-        yield answers.BASELINE, "" if _lets_findings_be(files) else _NO_BASELINE
+        yield answers.families["CANARY"], _lacking(files, Need.MODEL, Need.PREDICTION)
+        yield answers.families["BASELINE"], "" if _lets_findings_be(files) else _NO_BASELINE
 
 
 def _lacking(files: UserFiles, *needs: Need) -> str:

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.documents import Kind
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.layout import CONDITION_WIDTH
 from rigpact.contract.rules import teacher_rows
 from rigpact.contract.rules.bundle_view import BundleView, json_to_names, known, member, need
-from rigpact.contract.rules.family import Artefacts, Need, family, findings_of
+from rigpact.contract.rules.family import Artefacts, Need, Rules, findings_of
 from rigpact.contract.rules.motion_view import (
     COND,
     STATE,
@@ -35,24 +35,8 @@ from rigpact.contract.rules.wording import at_first, first_unlike, json_value, l
 from rigpact.contract.skeleton import identity_rot6d, rot6d_to_matrix
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
-MODE_AGAINST_RECORDING = Rule.of("""RP621 error output-mode-contradicts-recording
-    output_mode is 'absolute', but the network's output recorded in {recording} is a residual: composed onto the state it misses
-    the next teacher pose by {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°
-    hint: declare 'residual'; or the recording is of another network
-    why: the engine plays the network's small corrections as poses: the character collapses to its mean pose""")
-ROWS_IN_OTHER_ORDER = Rule.of("""RP622 error prediction-rows-in-other-order
-    the network's output in {recording} gives the poses of {poses}, but {order}: {count} of {total} rows then agree within
-    {limit:g}°, {straight} as they stand
-    hint: one of the two files was written in another order, or from another frame on; export it again
-    why: a row is compared with another moment's pose: a network that is right seems wrong, and a wrong one right""")
-PREDICTION_ABSENT = Rule.of("""RP623 error prediction-absent
-    the file has the keys of a prediction ({keys}), but no `prediction`{guess}
-    hint: export the prediction again; a teacher batch has none of these
-    why: readers take the file for a teacher batch: the network's answer is never compared""")
-OUTPUT_GIVES_OTHER_POSES = Rule.of("""RP624 error recorded-output-gives-other-poses
-    the network's output in {recording} gives the poses of {poses} only roughly: row {row}, {bone} is {miss_deg:.3g}° away{more}
-    hint: one of the two was rounded, scaled or rearranged on its way into the file; export both again from one run
-    why: a replay of the output computes another character than the recorded one""")
+rules = Rules("across_files")
+
 
 Order = NDArray[np.intp] | slice
 _AS_IT_IS = slice(None)
@@ -73,20 +57,19 @@ def _check_recorded_outputs(subject: Artefacts) -> Iterator[Finding]:
         if file.document.kind is Kind.TEACHER_BATCH and keys:
             near = [key for key in file.root if isinstance(member(file.root, key, "y_norm"), list)]
             guess = f"; it stands under {near[0]!r}" if near else ""
-            yield PREDICTION_ABSENT.at(file.path, "", keys=listed(keys), guess=guess)
+            yield rules.PREDICTION_ABSENT.at(file.path, "", keys=listed(keys), guess=guess)
     found = [(rows, known(partial(readings, rows))) for rows in subject.rows]
     outputs = [(rows, said) for rows, said in found if said is not None and said.holds_residuals]
     for rows, said in outputs:
         if rows.bundle.output_mode == "absolute":
             values = {"recording": rows.path.name, "residual_deg": said.residual_deg, "pose_deg": said.pose_deg}
-            yield MODE_AGAINST_RECORDING.at(rows.bundle.path, ("meta", "rot6d_spec", "output_mode"), **values)
+            yield rules.MODE_AGAINST_RECORDING.at(rows.bundle.path, ("meta", "rot6d_spec", "output_mode"), **values)
     others = [rows for rows, said in found if said is None or not said.holds_residuals]
     for (output, _), poses in product(outputs, others):
         yield from findings_of((_check_pair,), output, poses)
 
 
-_ABOUT = "a recording of the network's own output, and the poses recorded beside it"
-RECORDED_OUTPUT = family(globals(), (Need.ROWS,), _check_recorded_outputs, about=_ABOUT)
+RECORDED_OUTPUT = rules.family("RECORDED_OUTPUT", (Need.ROWS,), _check_recorded_outputs)
 
 
 def _check_pair(output: Rows, poses: Rows) -> Iterator[Finding]:
@@ -105,7 +88,9 @@ def _check_pair(output: Rows, poses: Rows) -> Iterator[Finding]:
         misses_deg = np.minimum(*(pair.misses_deg(start) for start in pair.previous))
         values = {**pair.names, "bone": lambda _, bone: output.bundle.bone(bone), "miss_deg": misses_deg}
         bad, place = misses_deg[:-1] > SAME_DEG, (*Y_NORM, ...)
-        yield from at_first(OUTPUT_GIVES_OTHER_POSES, output.path, place, bad, "bones and rows", "row bone", **values)
+        yield from at_first(
+            rules.OUTPUT_GIVES_OTHER_POSES, output.path, place, bad, "bones and rows", "row bone", **values
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +140,7 @@ def _in_other_order(pair: _Pair) -> Iterator[Finding]:
         if 2 * max(of_output, of_poses) >= count:
             spoilt = pair.output if of_output >= of_poses else pair.poses
             values = {**pair.names, "count": max(of_output, of_poses), "order": words, "straight": pair.agreeing()}
-            yield ROWS_IN_OTHER_ORDER.at(spoilt.path, (*Y_NORM,), limit=SAME_DEG, total=count, **values)
+            yield rules.ROWS_IN_OTHER_ORDER.at(spoilt.path, (*Y_NORM,), limit=SAME_DEG, total=count, **values)
             return
 
 
@@ -166,35 +151,6 @@ def _turns(rows: Rows) -> FloatArray:
     six, columns = rows.bundle.rotations_of(y_norm * std.values, std.layout), rows.bundle.columns
     return rot6d_to_matrix(six + identity_rot6d(columns), columns)
 
-
-CLIP_BONES_DIFFER = Rule.of("""RP900 error clip-bones-differ
-    bone {index} is {found!r} in the clip and {expected!r} in the bundle{more}
-    hint: export the clip in the bundle's bone order
-    why: bones are matched by index: an arm plays a leg, and no number is out of range""")
-CLIP_PARENTS_DIFFER = Rule.of("""RP901 error clip-parents-differ
-    {bone}: the parent is {found} in the clip and {expected} in the bundle{more}
-    hint: export clip and bundle from the same skeleton asset
-    why: rotations are relative to the parent: under another one they turn the limb about another joint""")
-CLIP_OFFSETS_DIFFER = Rule.of("""RP902 warning clip-offsets-differ
-    {bone}: the rest offset differs by {apart_mm:.1f} mm between the clip and the bundle{more}
-    hint: retarget the clip to the bundle's skeleton before training
-    why: the same rotations put the foot elsewhere: contacts learned on one body are wrong on the other""")
-CLIP_DECLARES_OTHERWISE = Rule.of("""RP903 error clip-declares-otherwise
-    meta.{key} is {found} in the clip and {expected} in the bundle
-    hint: export both with the same settings, and check which of the two the data follow
-    why: the same numbers mean another rotation or another unit in the two files
-    about: {key} is {found}""")
-CLIP_FAR_FROM_STATISTICS = Rule.of("""RP904 warning clip-far-from-statistics
-    {count} channels of the clip lie on average more than {limit:g} standard deviations from the bundle's mean; furthest {where}:
-    {found:.4g} on average, {mean:.4g} ± {std:.3g} in the bundle ({sigma:.3g} standard deviations)
-    hint: re-run the statistics with this clip, or leave it out
-    why: the network has never seen such inputs, and the graph clamps them: its answer is chance
-    follows: RP560 RP561 RP562 RP912""")
-SPEED_SATURATES = Rule.of("""RP905 info speed-saturates-scale
-    {where}: the clip moves at {scales:.2f} times the tanh scale of {scale:.4g} (median of its frames), where tanh leaves
-    {left:.2%} of a change of speed; {count} channels are beyond {limit:g} scales
-    hint: use a larger scale: the 99 % quantile of the speeds keeps tanh near linear
-    why: walking faster hardly changes the network's input, and the way back through atanh multiplies rounding""")
 
 _SHARED_DECLARATIONS = (
     ("units",), ("handedness",), ("axes",), ("rot6d_spec", "columns"), ("rot6d_spec", "order"),
@@ -216,16 +172,16 @@ def _check_bones(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     names, expected = clip.bone_names, json_to_names(bundle.meta.get("bone_names")) or ()
     for index, more in first_unlike(names, expected, "bones differ"):
         values = {"index": index, "found": names[index], "expected": expected[index]}
-        yield CLIP_BONES_DIFFER.at(clip.path, (*_SKELETON, "bone_names", index), more=more, **values)
+        yield rules.CLIP_BONES_DIFFER.at(clip.path, (*_SKELETON, "bone_names", index), more=more, **values)
         return
     ours, theirs = need(clip.skeleton), need(bundle.skeleton)
     need(ours, when=len(ours.names) == len(theirs.names))
     for bone, more in first_unlike(ours.parents, theirs.parents, "bones"):
         values = {"bone": clip.bone(bone), "found": ours.parents[bone], "expected": theirs.parents[bone]}
-        yield CLIP_PARENTS_DIFFER.at(clip.path, (*_SKELETON, "parents", bone), more=more, **values)
+        yield rules.CLIP_PARENTS_DIFFER.at(clip.path, (*_SKELETON, "parents", bone), more=more, **values)
     apart = np.linalg.norm(ours.offsets_m.astype(np.float64) - theirs.offsets_m, axis=-1)
     values, place = {"bone": clip.bone, "apart_mm": 1000 * apart}, (*_SKELETON, "ref_local_offsets_m", ...)
-    yield from at_first(CLIP_OFFSETS_DIFFER, clip.path, place, apart > _OFFSET_M, "bones", "bone", **values)
+    yield from at_first(rules.CLIP_OFFSETS_DIFFER, clip.path, place, apart > _OFFSET_M, "bones", "bone", **values)
 
 
 def _check_declarations(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
@@ -233,7 +189,7 @@ def _check_declarations(clip: ClipView, bundle: BundleView) -> Iterator[Finding]
         found, expected = member(clip.root, "meta", *path), member(bundle.meta, *path)
         if found is not None and expected is not None and found != expected:
             values = {"key": ".".join(path), "found": _shown(found), "expected": _shown(expected)}
-            yield CLIP_DECLARES_OTHERWISE.at(clip.path, ("meta", *path), **values)
+            yield rules.CLIP_DECLARES_OTHERWISE.at(clip.path, ("meta", *path), **values)
 
 
 def _shown(value: Any) -> str:
@@ -250,12 +206,12 @@ def _check_range(clip: ClipView, bundle: BundleView, subject: Artefacts) -> Iter
         index = int(np.argmax(np.where(far, sigma, 0)))
         values = {"where": mean.where(index), "found": float(features[:, index].mean()), "sigma": float(sigma[index])}
         values |= {"mean": mean.values[index], "std": std[index], "count": int(far.sum()), "limit": _SIGMAS}
-        yield CLIP_FAR_FROM_STATISTICS.at(clip.path, "/Frames", **values)
+        yield rules.CLIP_FAR_FROM_STATISTICS.at(clip.path, "/Frames", **values)
     z = (features - mean.values) / np.maximum(np.abs(std), STD_FLOOR)
     # near-constant channels cross the clamp by rounding; the value itself must move too
     clipped = clamp.cuts(z) & (np.abs(features - mean.values) > _MOVED)
     shown = {"array": "the state of the clip", "value": z, "where": lambda _, column: f" ({mean.where(column)})"}
-    rule, place = teacher_rows.VALUE_CLIPPED, ("Frames", ...)
+    rule, place = teacher_rows.rules.VALUE_CLIPPED, ("Frames", ...)
     yield from at_first(rule, clip.path, place, clipped, "in this clip", "row column", **shown, **asdict(clamp))
 
 
@@ -267,35 +223,15 @@ def _check_saturation(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
             index = int(medians.argmax())
             values = {"where": array.where(index), "scales": float(medians[index]), "scale": array.values[index]}
             left = float(1 / np.cosh(min(medians[index], 300.0)) ** 2)
-            yield SPEED_SATURATES.at(clip.path, ("Frames", 0, key), left=left, count=beyond, limit=_SCALES, **values)
+            yield rules.SPEED_SATURATES.at(
+                clip.path, ("Frames", 0, key), left=left, count=beyond, limit=_SCALES, **values
+            )
 
 
 _CHECKS = (_check_bones, _check_declarations, _check_range, _check_saturation)
-_ABOUT = "a clip against the bundle that it is used with"
-CLIP_OF_BUNDLE = family(globals(), (Need.CLIP, Need.BUNDLE), *_CHECKS, about=_ABOUT)
 
+CLIP_OF_BUNDLE = rules.family("CLIP_OF_BUNDLE", (Need.CLIP, Need.BUNDLE), *_CHECKS)
 
-STATE_ROWS_DIFFER = Rule.of("""RP906 error state-rows-not-of-clip
-    row {row} is not frame {row} of {clip}: {where} is {found:.6g} un-normalised, {expected:.6g} in the clip{more}{guess}
-    hint: export the rows again from this clip with this bundle
-    why: the network is fed another motion than the engine plays from the clip: the two cannot agree""")
-CONDITION_ROWS_DIFFER = Rule.of("""RP907 error condition-rows-not-of-clip
-    cond[{row}][{column}] = {found:.5g}, {clip} gives {expected:.5g} ({what}){more}{guess}
-    hint: action bits, unit direction and length of RootVelocityXY of frame t, raw
-    why: the character is told to do something else than the clip does""")
-CONDITION_ALIGNMENT_DIFFERS = Rule.of("""RP908 warning condition-alignment-differs
-    meta.alignment.cond_to_y says {mode} with offset {offset}, the condition of {declared}; the rows are those of {found} of
-    {clip} (off by at most {near:.2g}; for the declared frame {far:.2g})
-    hint: correct the declaration, or the rows
-    why: a program that follows the declaration steers the character a frame early or late""")
-CONTACT_ROWS_DIFFER = Rule.of("""RP909 error contact-rows-not-of-clip
-    contacts[{row}] = {found}, the scores of frame {row} of {clip} are {expected}{more}{guess}
-    hint: take soft_contact_score of left and right foot of frame t, not whitened
-    why: the network plants the foot that swings""")
-PAIRS_NOT_OF_CLIP = Rule.of("""RP911 error row-count-not-of-clip
-    {found} rows for the {frames} frames of {clip}: one row for each pair of neighbours is {expected}
-    hint: export the rows again from the whole clip
-    why: row and frame are matched by index: the rows after the gap belong to another moment""")
 
 _FEATURE = 1e-4
 """Rows and clip may differ by this in a component of a unit vector or in tanh: 0.006 degrees, rounding to four decimals."""
@@ -311,15 +247,14 @@ def _check_rows_of_clips(subject: Artefacts) -> Iterator[Finding]:
             yield from findings_of(checks, rows, by_name[rows.file.clip_name])
 
 
-_ABOUT = "the rows of teacher files against the clip that they were made from"
-ROWS_OF_CLIP = family(globals(), (Need.CLIP, Need.ROWS, Need.BUNDLE), _check_rows_of_clips, about=_ABOUT)
+ROWS_OF_CLIP = rules.family("ROWS_OF_CLIP", (Need.CLIP, Need.ROWS, Need.BUNDLE), _check_rows_of_clips)
 
 
 def _check_count(rows: Rows, clip: ClipView) -> Iterator[Finding]:
     found, frames = len(need(rows.file.rows.get(STATE))), len(clip.frames)
     if found != frames - 1:
         values = {"found": found, "frames": frames, "clip": clip.path.name, "expected": frames - 1}
-        yield PAIRS_NOT_OF_CLIP.at(rows.path, (*STATE,), **values)
+        yield rules.PAIRS_NOT_OF_CLIP.at(rows.path, (*STATE,), **values)
 
 
 def _check_state_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
@@ -332,7 +267,7 @@ def _check_state_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
     values: dict[str, Any] = {"clip": clip.path.name, "found": found, "expected": frames, "guess": guess}
     values |= {"where": lambda _, column: mean.where(column)}
     place = (*STATE, ..., ...)
-    yield from at_first(STATE_ROWS_DIFFER, rows.path, place, wrong, "numbers", "row column", **values)
+    yield from at_first(rules.STATE_ROWS_DIFFER, rows.path, place, wrong, "numbers", "row column", **values)
 
 
 def _rows_off(found: FloatArray, frames: FloatArray, lag: int) -> NDArray[np.bool_]:
@@ -357,7 +292,7 @@ def _check_condition_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
     values = {"found": found, "expected": expected, "clip": clip.path.name, "guess": next((f": {w}" for w in fits), "")}
     values |= {"what": lambda _, c: "action bit" if c < 4 else "direction" if c < 6 else "speed in m/s"}
     bad, place = np.abs(found - expected) > _CONDITION, (*COND, ..., ...)
-    yield from at_first(CONDITION_ROWS_DIFFER, rows.path, place, bad, "numbers", "row column", **values)
+    yield from at_first(rules.CONDITION_ROWS_DIFFER, rows.path, place, bad, "numbers", "row column", **values)
 
 
 def _furthest(found: FloatArray, expected: FloatArray) -> float:
@@ -374,7 +309,7 @@ def _check_alignment(rows: Rows, clip: ClipView, worst: dict[int, float]) -> Ite
     if worst[offset] > _CONDITION:
         values = {"mode": repr(mode), "offset": offset, "declared": _frame(offset), "clip": clip.path.name}
         values |= {"found": _frame(found), "near": worst[found], "far": worst[offset]}
-        yield CONDITION_ALIGNMENT_DIFFERS.at(rows.path, (*COND,), **values)
+        yield rules.CONDITION_ALIGNMENT_DIFFERS.at(rows.path, (*COND,), **values)
 
 
 def _frame(lag: int) -> str:
@@ -389,4 +324,4 @@ def _check_contact_rows(rows: Rows, clip: ClipView) -> Iterator[Finding]:
     values: dict[str, Any] = {"found": lambda row: short(found[row]), "expected": lambda row: short(expected[row])}
     values |= {"clip": clip.path.name, "guess": ": left and right are swapped" if swapped else ""}
     bad, place = np.abs(found - expected).max(axis=1) > _FEATURE, (*rows.aux_path("contacts"), ...)
-    yield from at_first(CONTACT_ROWS_DIFFER, rows.path, place, bad, "rows", "row", **values)
+    yield from at_first(rules.CONTACT_ROWS_DIFFER, rows.path, place, bad, "rows", "row", **values)

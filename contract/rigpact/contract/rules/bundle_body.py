@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout
 from rigpact.contract.rules.bundle_view import (
@@ -21,7 +21,7 @@ from rigpact.contract.rules.bundle_view import (
     member,
     need,
 )
-from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.family import Need, Rules, findings_of
 from rigpact.contract.rules.wording import and_more, first_in, first_of, first_unlike, listed
 from rigpact.contract.skeleton import (
     COLUMN_PAIRS,
@@ -36,58 +36,8 @@ from rigpact.contract.skeleton import (
 )
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
-BONE_COUNT_DIFFERS = Rule.of("""RP220 error bone-count-differs
-    {what} is for {found} bones, output BoneRotations6D for {expected}
-    hint: export skeleton, names and layout from the same character
-    why: bones are matched by index: from the first one too many or too few, every rotation drives its neighbour""")
-DUPLICATE_BONE_NAME = Rule.of("""RP221 error duplicate-bone-name
-    the bone name {name!r} stands at {first} and {second}{more}
-    hint: rename one of the bones, or remove the repeated row
-    why: the engine finds bones by name: one of the two rotations is applied to the other's bone""")
-PARENT_OUT_OF_RANGE = Rule.of("""RP222 error parent-out-of-range
-    the parent of {bone} is {parent}, the bones are 0 to {last} (-1 for a root)
-    hint: indices count the tracked bones, not those of the whole asset
-    why: the bone has no place in the skeleton: positions and everything measured in centimetres are wrong""")
-PARENTS_FORM_A_CYCLE = Rule.of("""RP223 error parents-form-a-cycle
-    the parents of {bones} lead back to themselves
-    hint: re-export the skeleton
-    why: forward kinematics never reaches these bones""")
-BONE_NAMES_DIFFER = Rule.of("""RP224 error bone-names-differ
-    bone {index} is {found!r} in meta.skeleton and {expected!r} in meta.bone_names{more}
-    hint: write both lists from one source, in the order of the layout
-    why: one side pairs rotations with the first list, the other with the second: limbs swap""")
-SEVERAL_ROOTS = Rule.of("""RP225 warning several-root-bones
-    {count} bones have no parent: {bones}
-    hint: give every bone but the pelvis its parent
-    why: a part of the body does not follow the pelvis""")
-BONE_NAMES_ABSENT = Rule.of("""RP226 warning bone-names-absent
-    meta.bone_names is absent: bones are known by index only
-    hint: export the names of the tracked bones in the order of the layout
-    why: nothing can tell a reordered skeleton from the right one; limbs swap and no count differs""")
-SKELETON_ABSENT = Rule.of("""RP227 warning skeleton-absent
-    meta.skeleton lacks {missing}: errors cannot be given in centimetres
-    hint: export parents and ref_local_offsets_m with the bundle
-    why: three degrees at the pelvis move a foot by centimetres, three at a finger by nothing: degrees alone mislead""")
-OFFSETS_NOT_METRES = Rule.of("""RP228 error bone-offsets-not-metres
-    the longest offset is {longest:.4g} m ({bone}); a body's lies between {lowest:g} m and {highest:g} m
-    hint: ref_local_offsets_m is in metres; the engine's own bones are in centimetres
-    why: every error in centimetres is then off by the same factor, and thresholds in centimetres judge nothing""")
-LENGTHS_NOT_MIRRORED = Rule.of("""RP229 warning left-right-lengths-differ
-    {left} is {left_m:.4f} m from its parent and {right} {right_m:.4f} m{more}
-    hint: compare with the skeleton asset: a row was edited, or two rows changed places
-    why: one leg is longer than the other: the character limps, and feet on one side never reach the floor""")
-PARENTS_NOT_MIRRORED = Rule.of("""RP230 warning left-right-parents-differ
-    {left} hangs on {left_parent} and {right} on {right_parent}, which are not twins{more}
-    hint: compare with the skeleton asset: left and right were swapped on the way
-    why: a limb hangs on the other side's joint: it moves with the wrong leg""")
-SIDES_SWAPPED = Rule.of("""RP231 error left-right-sides-swapped
-    in the mean pose {left} lies {apart_m:.3f} m from {right} on the side where the other pairs have their right bones{more}
-    hint: swap the two rows, or their names
-    why: the mirrored limbs play each other's motion: arms swing with the leg of their own side""")
-PARENT_AFTER_CHILD = Rule.of("""RP232 warning parent-after-child
-    {bone} ({index}) stands before its parent {parent} ({parent_index}){more}
-    hint: sort the table so that every parent precedes its children
-    why: loops that walk the table once, as training does, use the parent's transform of the frame before""")
+rules = Rules("bundle_body")
+
 
 _SKELETON = ("meta", "skeleton")
 _COLUMNS = ("bone_names", "parents", "ref_local_offsets_m")
@@ -109,17 +59,17 @@ def _check_counts(view: BundleView) -> Iterator[Finding]:
         value = member(view.root, *place)
         if isinstance(value, list) and len(value) != expected:
             values = {"what": ".".join(place), "found": len(value), "expected": expected}
-            yield BONE_COUNT_DIFFERS.at(view.path, place, **values)
+            yield rules.BONE_COUNT_DIFFERS.at(view.path, place, **values)
     for name, channels in ((ROTATIONS, 6), (ANGULAR_VELOCITIES, 3)):
         if view.state is not None and name in view.state and view.state[name].size != channels * expected:
             (whole, rest), place = divmod(view.state[name].size, channels), ("meta", "state_layout", name)
             found = f"{whole} and {rest}/{channels}" if rest else whole
-            yield BONE_COUNT_DIFFERS.at(view.path, place, what=f"state {name}", found=found, expected=expected)
+            yield rules.BONE_COUNT_DIFFERS.at(view.path, place, what=f"state {name}", found=found, expected=expected)
 
 
 def _check_names(view: BundleView) -> Iterator[Finding]:
     if "bone_names" not in view.meta:
-        yield BONE_NAMES_ABSENT.at(view.path, "/meta")
+        yield rules.BONE_NAMES_ABSENT.at(view.path, "/meta")
     own = json_to_names(_of_skeleton(view, "bone_names")) or ()
     for path, names in ((("meta",), view.bone_names), (_SKELETON, own)):
         places: dict[str, list[int]] = {}
@@ -128,15 +78,15 @@ def _check_names(view: BundleView) -> Iterator[Finding]:
         for name, (first, *others) in places.items():
             for second, more in first_in(others, "times"):
                 values = {"name": name, "first": first, "second": second, "more": more}
-                yield DUPLICATE_BONE_NAME.at(view.path, (*path, "bone_names", second), **values)
+                yield rules.DUPLICATE_BONE_NAME.at(view.path, (*path, "bone_names", second), **values)
     for index, more in first_unlike(own, view.bone_names, "bones differ"):
         values = {"index": index, "found": own[index], "expected": view.bone_names[index], "more": more}
-        yield BONE_NAMES_DIFFER.at(view.path, (*_SKELETON, "bone_names", index), **values)
+        yield rules.BONE_NAMES_DIFFER.at(view.path, (*_SKELETON, "bone_names", index), **values)
     declared = view.meta.get("skeleton")
     skeleton = declared if isinstance(declared, Mapping) else {}
     missing = [key for key in _COLUMNS if key not in skeleton]
     if missing:
-        yield SKELETON_ABSENT.at(view.path, _SKELETON if skeleton else "/meta", missing=listed(missing))
+        yield rules.SKELETON_ABSENT.at(view.path, _SKELETON if skeleton else "/meta", missing=listed(missing))
 
 
 def _check_parents(view: BundleView) -> Iterator[Finding]:
@@ -146,16 +96,18 @@ def _check_parents(view: BundleView) -> Iterator[Finding]:
     outside = [bone for bone, parent in enumerate(parents) if not -1 <= parent < len(parents)]
     for bone in outside:
         values = {"bone": view.bone(bone), "parent": parents[bone], "last": len(parents) - 1}
-        yield PARENT_OUT_OF_RANGE.at(view.path, (*path, bone), **values)
+        yield rules.PARENT_OUT_OF_RANGE.at(view.path, (*path, bone), **values)
     if outside:
         return
     cycle = parent_cycle([int(parent) for parent in parents])
     if cycle:
-        yield PARENTS_FORM_A_CYCLE.at(view.path, (*path, cycle[0]), bones=listed([view.bone(bone) for bone in cycle]))
+        yield rules.PARENTS_FORM_A_CYCLE.at(
+            view.path, (*path, cycle[0]), bones=listed([view.bone(bone) for bone in cycle])
+        )
     roots = [bone for bone, parent in enumerate(parents) if parent == -1]
     if len(roots) > 1:
         bones = listed([view.bone(bone) for bone in roots])
-        yield SEVERAL_ROOTS.at(view.path, (*path, roots[1]), count=len(roots), bones=bones)
+        yield rules.SEVERAL_ROOTS.at(view.path, (*path, roots[1]), count=len(roots), bones=bones)
 
 
 def _check_lengths(view: BundleView) -> Iterator[Finding]:
@@ -164,7 +116,7 @@ def _check_lengths(view: BundleView) -> Iterator[Finding]:
     if not _LOWEST_M <= lengths.max() <= _HIGHEST_M:
         bone = int(lengths.argmax())
         values = {"longest": float(lengths[bone]), "bone": view.bone(bone), "lowest": _LOWEST_M, "highest": _HIGHEST_M}
-        yield OFFSETS_NOT_METRES.at(view.path, (*_SKELETON, "ref_local_offsets_m", bone), **values)
+        yield rules.OFFSETS_NOT_METRES.at(view.path, (*_SKELETON, "ref_local_offsets_m", bone), **values)
 
 
 def _check_order(view: BundleView) -> Iterator[Finding]:
@@ -173,7 +125,9 @@ def _check_order(view: BundleView) -> Iterator[Finding]:
         return
     for bone, more in first_in([bone for bone, parent in enumerate(parents) if bone < parent < len(parents)], "bones"):
         values = {"bone": view.bone(bone), "index": bone, "parent": view.bone(parents[bone]), "more": more}
-        yield PARENT_AFTER_CHILD.at(view.path, (*_SKELETON, "parents", bone), parent_index=parents[bone], **values)
+        yield rules.PARENT_AFTER_CHILD.at(
+            view.path, (*_SKELETON, "parents", bone), parent_index=parents[bone], **values
+        )
 
 
 def twins(names: tuple[str, ...]) -> list[tuple[int, int]]:
@@ -189,13 +143,13 @@ def _check_twins(view: BundleView) -> Iterator[Finding]:
     unlike = [(a, b) for a, b in pairs if abs(lengths[a] - lengths[b]) > _SAME_LENGTH * max(lengths[a], lengths[b])]
     for (left, right), more in first_in(unlike, "pairs"):
         values = {"left": names[left], "right": names[right], "left_m": lengths[left], "right_m": lengths[right]}
-        yield LENGTHS_NOT_MIRRORED.at(view.path, (*_SKELETON, "ref_local_offsets_m", left), more=more, **values)
+        yield rules.LENGTHS_NOT_MIRRORED.at(view.path, (*_SKELETON, "ref_local_offsets_m", left), more=more, **values)
     mirrored, parents = dict(pairs) | {right: left for left, right in pairs}, skeleton.parents
     strange = [(a, b) for a, b in pairs if mirrored.get(parents[a], parents[a]) != parents[b]]
     for (left, right), more in first_in(strange, "pairs"):
         over = [names[parents[bone]] if parents[bone] >= 0 else "nothing" for bone in (left, right)]
         values = {"left": names[left], "right": names[right], "left_parent": over[0], "right_parent": over[1]}
-        yield PARENTS_NOT_MIRRORED.at(view.path, (*_SKELETON, "parents", left), more=more, **values)
+        yield rules.PARENTS_NOT_MIRRORED.at(view.path, (*_SKELETON, "parents", left), more=more, **values)
 
 
 def _check_sides(view: BundleView) -> Iterator[Finding]:
@@ -208,7 +162,7 @@ def _check_sides(view: BundleView) -> Iterator[Finding]:
     for (pair,), more in first_of(swapped, "pairs"):
         left, right = (skeleton.names[bone] for bone in twins(skeleton.names)[pair])
         values = {"left": left, "right": right, "apart_m": float(distance[pair]), "more": more}
-        yield SIDES_SWAPPED.at(view.path, (*_SKELETON, "bone_names", twins(skeleton.names)[pair][0]), **values)
+        yield rules.SIDES_SWAPPED.at(view.path, (*_SKELETON, "bone_names", twins(skeleton.names)[pair][0]), **values)
 
 
 def across_body(view: BundleView, skeleton: Skeleton) -> FloatArray:
@@ -217,51 +171,6 @@ def across_body(view: BundleView, skeleton: Skeleton) -> FloatArray:
     positions, _ = skeleton.forward_kinematics(need(view.mean_pose, when=len(pairs) > 0))
     return np.asarray(positions[pairs[:, 0]] - positions[pairs[:, 1]])
 
-
-COLUMNS_NOT_UNIT = Rule.of("""RP115 error rotation-statistics-not-unit
-    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add up to
-    1{more}
-    hint: the statistics were taken from other data than rotation columns, or a mean was edited or scaled
-    why: the mean pose is not a pose: normalised rotations come out shifted, and every limb with them""")
-DEVIATION_INFLATED = Rule.of("""RP116 info rotation-deviation-inflated
-    {bone}, column {column}: Mu² + Std² of {mean} and {std} add up to {total:.3f}, but for columns of rotations they add up to
-    1{more}
-    hint: a floor or a group's prior replaced the measured deviation; check that it is meant
-    why: the network sees these channels smaller than the others, and learns them later or not at all""")
-MEAN_POSES_DISAGREE = Rule.of("""RP117 error mean-poses-disagree
-    {bone}: the mean pose of MuY is {angle_deg:.1f}° from that of MuX{more}; output and state are the same motion, one frame apart
-    hint: export MuX and MuY from one run, with one bone order
-    why: the state says where a bone is with one set of statistics and the output where it goes with another""")
-OUTPUT_MEAN_NOT_OF_STATE = Rule.of("""RP118 error output-mean-not-of-state
-    {bone}: MuY[{index}] = {found:.4g}, but MuX[{place}] = {expected:.4g}: {sigma:.3g} standard deviations apart{more}; output and
-    state are the same motion, one frame apart
-    hint: export MuX and MuY from one run; look for values that changed places or sign
-    why: recorded poses are measured from this mean, and in delta and absolute mode it is part of every pose""")
-COLUMNS_UNDECLARED = Rule.of("""RP200 warning rot6d-columns-undeclared
-    meta.rot6d_spec.columns is absent: the engine takes X and Z
-    hint: declare {"columns": ["X", "Z"]}
-    why: most libraries store X and Y; read as X and Z every bone is turned by a quarter""")
-COLUMNS_UNKNOWN = Rule.of("""RP201 error rot6d-columns-unknown
-    rot6d columns {found} are not two different axes: the engine takes X and Z
-    hint: name two of X, Y, Z, in the order in which they stand in the six numbers
-    why: the decoder falls back to its default and decodes other axes than the encoder wrote""")
-OUTPUT_MODE_UNDECLARED = Rule.of("""RP202 info output-mode-undeclared
-    meta.rot6d_spec.output_mode is absent and means 'delta'; {evidence}
-    hint: declare delta, residual or absolute
-    why: three meanings of the network's rotations are in use; nothing in the network itself tells them apart
-    about: output_mode""")
-OUTPUT_MODE_UNKNOWN = Rule.of("""RP203 error output-mode-unknown
-    output mode {found!r} is unknown (known: {known})
-    hint: declare delta, residual or absolute
-    why: an unknown mode falls back to delta, which turns every bone by the wrong rotation each frame""")
-MEAN_POSE_READ_AS_DELTA = Rule.of("""RP204 error mean-pose-read-as-delta
-    MuY is a mean pose, so output_mode cannot be 'delta': it turns {bone} by {angle_deg:.1f}° a frame ({turns:.1f} turns a second
-    at {fps:g} fps; {count} of {bones} bones above {limit_deg:.3g}°)
-    hint: declare meta.rot6d_spec.output_mode: 'residual' if the network adds to the identity, 'absolute' if it gives the next
-    pose
-    why: in delta mode the engine composes MuY onto the pose every frame: at a network output of zero each of these bones spins
-    for ever
-    about: output_mode""")
 
 _SPEC = ("meta", "rot6d_spec")
 _UNIT_SLACK = 0.1
@@ -297,14 +206,16 @@ def _check_spec(view: BundleView) -> Iterator[Finding]:
     nearest = json_pointer(*_SPEC) if "rot6d_spec" in view.meta else "/meta"
     word = columns_word(declared)
     if word is None:
-        yield COLUMNS_UNDECLARED.at(view.path, nearest)
+        yield rules.COLUMNS_UNDECLARED.at(view.path, nearest)
     elif word not in COLUMN_PAIRS:
-        yield COLUMNS_UNKNOWN.at(view.path, (*_SPEC, "columns"), found=declared)
+        yield rules.COLUMNS_UNKNOWN.at(view.path, (*_SPEC, "columns"), found=declared)
     if mode is None:
         evidence = _evidence(view, known(lambda: mean_output_angles_rad(view)))
-        yield OUTPUT_MODE_UNDECLARED.at(view.path, nearest, evidence=evidence)
+        yield rules.OUTPUT_MODE_UNDECLARED.at(view.path, nearest, evidence=evidence)
     elif mode not in OUTPUT_MODES:
-        yield OUTPUT_MODE_UNKNOWN.at(view.path, (*_SPEC, "output_mode"), found=mode, known=", ".join(OUTPUT_MODES))
+        yield rules.OUTPUT_MODE_UNKNOWN.at(
+            view.path, (*_SPEC, "output_mode"), found=mode, known=", ".join(OUTPUT_MODES)
+        )
 
 
 def _evidence(view: BundleView, angles: FloatArray | None) -> str:
@@ -323,7 +234,7 @@ def _check_mean_is_a_delta(view: BundleView) -> Iterator[Finding]:
         values = {"bone": view.bone(worst), "angle_deg": float(np.degrees(angles[worst])), "fps": view.fps}
         values |= {"turns": float(angles[worst] * view.fps / (2 * np.pi)), "limit_deg": float(np.degrees(limit))}
         place = ("MuY", need(view.output)[ROTATIONS].start + 6 * worst)
-        yield MEAN_POSE_READ_AS_DELTA.at(
+        yield rules.MEAN_POSE_READ_AS_DELTA.at(
             view.path, place, count=int((angles > limit).sum()), bones=len(angles), **values
         )
 
@@ -341,8 +252,8 @@ def _check_sums(view: BundleView, letter: str, layout: Layout | None) -> Iterato
         means = means + identity_rot6d(view.columns)  # the columns of a step are those of the identity and a residual
     sums = (means**2 + stds**2).reshape(-1, 2, 3).sum(axis=-1)
     for rule, array, bad in (
-        (COLUMNS_NOT_UNIT, mean, sums < 1 - _UNIT_SLACK),
-        (DEVIATION_INFLATED, std, sums > 1 + _UNIT_SLACK),
+        (rules.COLUMNS_NOT_UNIT, mean, sums < 1 - _UNIT_SLACK),
+        (rules.DEVIATION_INFLATED, std, sums > 1 + _UNIT_SLACK),
     ):
         if bad.any():
             bone, column = np.unravel_index(int(np.argmax(np.where(bad, np.abs(sums - 1), 0.0))), sums.shape)
@@ -370,7 +281,9 @@ def _check_motion(view: BundleView) -> Iterator[Finding]:
     if count:
         bone = int(angles.argmax())
         values = {"bone": view.bone(bone), "angle_deg": float(np.degrees(angles[bone]))}
-        yield MEAN_POSES_DISAGREE.at(view.path, ("MuY", start + 6 * bone), more=and_more(count - 1, "bones"), **values)
+        yield rules.MEAN_POSES_DISAGREE.at(
+            view.path, ("MuY", start + 6 * bone), more=and_more(count - 1, "bones"), **values
+        )
     else:
         yield from _check_means(view)
 
@@ -392,9 +305,9 @@ def _check_means(view: BundleView) -> Iterator[Finding]:
         place, index = (arrays[0].layout[ROTATIONS].start + worst for arrays in sides)
         values = {"index": index, "place": place, "sigma": float(sigma[worst]), "bone": view.bone(worst // 6)}
         values |= {"found": found[worst], "expected": expected[worst], "more": and_more(len(bad) - 1, "numbers")}
-        yield OUTPUT_MEAN_NOT_OF_STATE.at(view.path, ("MuY", index), **values)
+        yield rules.OUTPUT_MEAN_NOT_OF_STATE.at(view.path, ("MuY", index), **values)
 
 
 _TABLE = (_check_counts, _check_names, _check_parents, _check_lengths, _check_order, _check_twins, _check_sides)
 _ROTATIONS = (_check_columns, _check_motion, _check_spec, _check_mean_is_a_delta)
-FAMILY = family(globals(), (Need.BUNDLE,), *_TABLE, *_ROTATIONS)
+FAMILY = rules.family("FAMILY", (Need.BUNDLE,), *_TABLE, *_ROTATIONS)

@@ -22,73 +22,12 @@ from rigpact.contract.rules.bundle_view import (
     need,
     one_slice,
 )
-from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.family import Need, Rules, findings_of
 from rigpact.contract.rules.wording import first_of
 from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, STD_FLOOR, TANH_SCALE_FLOOR
 
-NOT_FINITE = Rule.of("""RP101 error statistic-not-finite
-    {array}[{index}] = {value:g} is not finite in float32 ({where}){more}
-    hint: find the clip whose values overflow, and re-run the statistics
-    why: the network's input becomes NaN in the first frame; the mesh vanishes""")
-BOUNDED_MEAN_OUT_OF_RANGE = Rule.of("""RP102 error bounded-mean-out-of-range
-    {array}[{index}] = {value:g}, but the feature lies within ±{bound:g} ({where}){more}
-    hint: the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)
-    why: these channels are squashed or are components of unit vectors: no average of them can lie outside""")
-BOUNDED_STD_TOO_LARGE = Rule.of("""RP103 error bounded-std-too-large
-    {array}[{index}] = {value:g}, but a feature within ±1 deviates by at most {bound:.4g} ({where}){more}
-    hint: the statistics were taken before tanh, wrapping or the division by pi, or in other units (degrees?)
-    why: dividing by it leaves the network hardly any signal on the channel""")
-STD_NOT_POSITIVE = Rule.of("""RP104 error std-not-positive
-    {array}[{index}] = {value:g}: a standard deviation must be > 0 ({where}){more}
-    hint: re-run the statistics; a constant channel needs a floor (the engine uses 1e-6)
-    why: normalising divides by it; the engine's floor hides it there and training divides by zero""")
-STD_BELOW_FLOOR = Rule.of("""RP105 warning std-below-floor
-    {array}[{index}] = {value:g} is below the floor of {floor:g} ({where}){more}
-    hint: apply the floor where the statistics are computed, so that both sides hold the same number
-    why: both sides divide by the floor, but the engine multiplies outputs by the number itself: a round trip loses the
-    channel""")
-SCALE_NOT_POSITIVE = Rule.of("""RP106 error tanh-scale-not-positive
-    {array}[{index}] = {value:g}: a tanh scale must be > 0 ({where}){more}
-    hint: re-run the statistics; a bone that never moves needs a floor (the engine uses 1e-3)
-    why: the engine takes max(|scale|, floor), training max(scale, 1e-6): the same velocity saturates on one side""")
-SCALE_BELOW_FLOOR = Rule.of("""RP107 warning tanh-scale-below-floor
-    {array}[{index}] = {value:g} is below the engine's floor of {floor:g} ({where}){more}
-    hint: apply the floor where the scale is computed
-    why: training floors at 1e-6, so between the two floors the sides squash the same velocity differently""")
-STEP_BEYOND_SIGMA = Rule.of("""RP108 error float-step-beyond-sigma
-    {array}[{index}] = {std:g} about a mean of {mean:g}: one float32 step of the value is {sigma:.3g} standard deviations
-    ({where}){more}
-    hint: raise the floor of the deviation, or measure the feature from a nearer origin
-    why: rounding alone moves the network's input by more than the motion does: the channel is noise, and two correct
-    implementations disagree on it""")
-CHANNELS_ON_FLOOR = Rule.of("""RP109 info channels-on-the-floor
-    {count} of {total} numbers of {array} stand on the floor of 1e-6 ({where}); there one float32 step of the value is up to
-    {sigma:.2g} standard deviations
-    hint: leave constant channels out, or floor the deviation at 1e-3 of the feature's range
-    why: the channel never moved in the training data: the network learned nothing on it, and an error that is invisible in
-    degrees is large in its input""")
-POSITION_BEYOND_FLOAT32 = Rule.of("""RP110 error position-beyond-float32
-    RootPosition reaches {reach:.4g} m ({array}[{index}] = {value:g}): beyond {limit:g} m a float32 cannot hold a millimetre
-    hint: export positions in metres from the clip's own origin, not in centimetres of the world
-    why: the root then moves in visible steps, and the network's input jumps with them""")
-ROOT_SCALE_NOT_METRES = Rule.of("""RP111 warning root-velocity-scale-not-metres
-    tanh_scales_rootvel[{index}] = {value:g} m/s is faster than {limit:g} m/s; in cm/s it would be a speed of {metres:.3g} m/s
-    hint: state velocities are m/s; the engine's own are cm/s
-    why: every honest speed then lies in the first hundredth of tanh: the network reads standing still""")
-ANGULAR_SCALE_BEYOND_SAMPLING = Rule.of("""RP112 error angular-scale-beyond-sampling
-    {array}[{index}] = {value:g} rad/s ({where}), but at {fps:g} frames a second no rotation is faster than {limit:.4g}
-    rad/s{more}
-    hint: scales are rad/s: these look like degrees a second, or like another frame rate
-    why: the velocities are then squashed to almost nothing, and the network reads a character that never turns a joint""")
-MEAN_BEYOND_SQUASH = Rule.of("""RP113 error statistic-beyond-its-squash
-    {scale}[{index}] = {value:g} keeps the feature within ±{reach:.4g}, but {array}[{index}] = {found:g} ({where}){more}
-    hint: take scale, mean and deviation from one export
-    why: mean and deviation belong to another scale: the normalised input is off by whole standard deviations""")
-NEVER_FITTED = Rule.of("""RP114 info statistic-never-fitted
-    all {count} numbers of {array} for {where} are exactly {value:g}
-    hint: if this channel is meant to stay as it is, ignore this; if not, the statistics were never computed
-    why: 0 and 1 are what an exporter starts from: no data has such a mean or deviation, so the channels reach the network
-    unstandardised""")
+rules = Rules("bundle_statistics")
+
 
 _BOUNDED = (ROOT_VELOCITY, ROOT_YAW, ROTATIONS, ANGULAR_VELOCITIES, POSE_HISTORY, CONTACTS)
 """Slices whose features lie within ±1: squashed, wrapped over pi, components of unit vectors, or scores."""
@@ -108,27 +47,27 @@ def check_mean(array: NamedArray | None, bound: float = 1.0) -> Iterator[Finding
     """Yield means that no data can have; bound: what the bounded features stay within."""
     if array is not None:
         finite, outside = np.isfinite(array.float32), np.abs(array.float32) > bound * (1 + _SUMMATION_SLACK)
-        yield from array.at_slices(NOT_FINITE, ~finite)
-        yield from array.at_slices(BOUNDED_MEAN_OUT_OF_RANGE, finite & outside & _bounded(array), bound=bound)
+        yield from array.at_slices(rules.NOT_FINITE, ~finite)
+        yield from array.at_slices(rules.BOUNDED_MEAN_OUT_OF_RANGE, finite & outside & _bounded(array), bound=bound)
 
 
 def check_std(array: NamedArray | None) -> Iterator[Finding]:
     """Yield standard deviations that no data can have, or that normalising cannot divide by."""
     if array is not None:
-        yield from _check_positive(array, STD_FLOOR, STD_NOT_POSITIVE, STD_BELOW_FLOOR)
+        yield from _check_positive(array, STD_FLOOR, rules.STD_NOT_POSITIVE, rules.STD_BELOW_FLOOR)
         too_large = np.isfinite(array.float32) & _bounded(array) & (array.float32 > _LARGEST_BOUNDED_STD)
-        yield from array.at_slices(BOUNDED_STD_TOO_LARGE, too_large, bound=_LARGEST_BOUNDED_STD)
+        yield from array.at_slices(rules.BOUNDED_STD_TOO_LARGE, too_large, bound=_LARGEST_BOUNDED_STD)
 
 
 def check_scale(array: NamedArray | None, floor: float = AUXILIARY_SCALE_FLOOR) -> Iterator[Finding]:
     """Yield tanh scales that one of the sides floors, or that are not scales at all."""
     if array is not None:
-        yield from _check_positive(array, floor, SCALE_NOT_POSITIVE, SCALE_BELOW_FLOOR)
+        yield from _check_positive(array, floor, rules.SCALE_NOT_POSITIVE, rules.SCALE_BELOW_FLOOR)
 
 
 def _check_positive(array: NamedArray, floor: float, not_positive: Rule, below: Rule) -> Iterator[Finding]:
     values, finite = array.float32, np.isfinite(array.float32)
-    yield from array.at_slices(NOT_FINITE, ~finite)
+    yield from array.at_slices(rules.NOT_FINITE, ~finite)
     yield from array.at_slices(not_positive, finite & (values <= 0), floor=floor)
     yield from array.at_slices(below, (values > 0) & (values < np.float32(floor)), floor=floor)
 
@@ -173,7 +112,7 @@ def _check_together(view: BundleView) -> Iterator[Finding]:
     scales = view.numbers("tanh_scales_rootvel")
     for (index,), _ in first_of(scales > FASTEST_M_S, "") if scales is not None else ():
         values = {"index": index, "value": scales[index], "metres": scales[index] / 100, "limit": FASTEST_M_S}  # type: ignore[index]
-        yield ROOT_SCALE_NOT_METRES.at(view.path, ("tanh_scales_rootvel", index), **values)
+        yield rules.ROOT_SCALE_NOT_METRES.at(view.path, ("tanh_scales_rootvel", index), **values)
     for scale, name, bound in _squashed(view):
         if name == ANGULAR_VELOCITIES:
             yield from _check_angular_scale(scale, view.fps)
@@ -198,12 +137,12 @@ def _check_pair(mean: NamedArray | None, std: NamedArray | None) -> Iterator[Fin
         return
     step = np.spacing(np.abs(mean.float32)).astype(np.float64)
     sigma = step / np.maximum(np.abs(std.values), STD_FLOOR)
-    yield from std.at_slices(STEP_BEYOND_SIGMA, sigma > 1, std=std.values, mean=mean.values, sigma=sigma)
+    yield from std.at_slices(rules.STEP_BEYOND_SIGMA, sigma > 1, std=std.values, mean=mean.values, sigma=sigma)
     floored = (std.float32 > 0) & (std.float32 <= np.float32(STD_FLOOR)) & (sigma <= 1)
     if floored.any():
         index = int(np.flatnonzero(floored)[np.argmax(sigma[floored])])
         values = {"array": std.name, "count": int(floored.sum()), "total": len(floored), "sigma": sigma[index]}
-        yield CHANNELS_ON_FLOOR.at(std.path, (std.name, index), where=std.where(index), **values)
+        yield rules.CHANNELS_ON_FLOOR.at(std.path, (std.name, index), where=std.where(index), **values)
 
 
 def _check_fitted(array: NamedArray | None, placeholder: float) -> Iterator[Finding]:
@@ -212,7 +151,7 @@ def _check_fitted(array: NamedArray | None, placeholder: float) -> Iterator[Find
             values = array.values[entry.range]
             if len(values) == entry.size and (values == placeholder).all():
                 texts: dict[str, Any] = {"array": array.name, "where": entry.name, "count": entry.size}
-                yield NEVER_FITTED.at(array.path, (array.name, entry.start), value=placeholder, **texts)
+                yield rules.NEVER_FITTED.at(array.path, (array.name, entry.start), value=placeholder, **texts)
 
 
 def _check_root(view: BundleView) -> Iterator[Finding]:
@@ -223,7 +162,7 @@ def _check_root(view: BundleView) -> Iterator[Finding]:
         index = channels.start + axis
         worst = max((mean, std), key=lambda array: abs(array.values[index]))
         texts = {"array": worst.name, "index": index, "value": worst.values[index], "limit": _FURTHEST_M}
-        yield POSITION_BEYOND_FLOAT32.at(view.path, (worst.name, index), reach=float(reach[axis]), **texts)
+        yield rules.POSITION_BEYOND_FLOAT32.at(view.path, (worst.name, index), reach=float(reach[axis]), **texts)
 
 
 def _part(array: NamedArray | None, name: str) -> NamedArray | None:
@@ -236,7 +175,7 @@ def _part(array: NamedArray | None, name: str) -> NamedArray | None:
 def _check_angular_scale(scale: NamedArray | None, fps: float) -> Iterator[Finding]:
     if scale is not None:
         beyond, limit = np.isfinite(scale.values) & (scale.values > fastest_rad_s(fps)), fastest_rad_s(fps)
-        yield from scale.at_slices(ANGULAR_SCALE_BEYOND_SAMPLING, beyond, "array", fps=fps, limit=limit)
+        yield from scale.at_slices(rules.ANGULAR_SCALE_BEYOND_SAMPLING, beyond, "array", fps=fps, limit=limit)
 
 
 def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound: float) -> Iterator[Finding]:
@@ -249,7 +188,7 @@ def _check_squash(scale: NamedArray | None, statistic: NamedArray | None, bound:
     # a floored deviation may be larger than the feature itself
     beyond = positive & (np.abs(statistic.values) > np.maximum(reach * largest, 2 * STD_FLOOR))
     values: dict[str, Any] = {"scale": scale.name, "array": statistic.name, "reach": reach, "found": statistic.values}
-    yield from scale.at_slices(MEAN_BEYOND_SQUASH, beyond, "slice", **values)
+    yield from scale.at_slices(rules.MEAN_BEYOND_SQUASH, beyond, "slice", **values)
 
 
-FAMILY = family(globals(), (Need.BUNDLE,), _check_each, _check_together, _check_auxiliary)
+FAMILY = rules.family("FAMILY", (Need.BUNDLE,), _check_each, _check_together, _check_auxiliary)

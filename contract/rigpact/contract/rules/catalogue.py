@@ -1,12 +1,13 @@
 """Every family of rules, listed once, and the check that runs them all.
 
-A rule is a frozen `Rule` (its texts) next to the small generator that yields its findings. To add one:
+A rule's texts stand in rules.toml; the small generator that yields its findings in the module that the table names. To add one:
 
- 1. write the `Rule` in the module of its family, above its `FAMILY`;
- 2. write the generator, and name it in the module's `FAMILY`; the types of its parameters say what it is run on.
+ 1. write its texts in rules.toml, in the table of its module and family;
+ 2. write the generator, which calls it by its name, and name it in the module's `FAMILY`; the types of its
+    parameters say what it is run on.
 
-To add a family: `family` in the module of its artefact, and its name in `FAMILIES`; `texts` and `MEASURED` where its findings
-come with a measurement. Codes are never reused: a rule that goes leaves its code in `RETIRED`.
+To add a family: a table with `about`, `rules.family` in the module of its artefact, and its name in `FAMILIES`; rules whose
+findings come with a measurement need the table alone. Codes are never reused: a rule that goes leaves its code in `RETIRED`.
 
     RP0xx JSON text, structure, layout             RP5xx clips
     RP1xx statistics, and what is derived of them  RP6xx teacher batches and predictions
@@ -27,7 +28,6 @@ from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Sev
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules import (
     across_files,
-    answers,
     bundle_body,
     bundle_companion,
     bundle_declaration,
@@ -39,7 +39,6 @@ from rigpact.contract.rules import (
     contract_files,
     declared_contract,
     declared_models,
-    geometry,
     model,
     model_graph,
     prediction,
@@ -49,10 +48,8 @@ from rigpact.contract.rules import (
     teacher_rows,
 )
 from rigpact.contract.rules.bundle_view import member
-from rigpact.contract.rules.contract_files import UNKNOWN_SYSTEM, VECTOR_MISSING
-from rigpact.contract.rules.family import Artefacts, Family, Texts
-from rigpact.contract.rules.structure import MISSING_KEY, VALUE_NOT_ALLOWED, WRONG_ROW_LENGTH, WRONG_TYPE, has_its_shape
-from rigpact.contract.rules.system_data import OTHER_SYSTEM
+from rigpact.contract.rules.family import Artefacts, Family, Texts, answers, geometry
+from rigpact.contract.rules.structure import has_its_shape
 
 LOADING = (structure.FAMILY, bundle_layout.LOADING, contract_files.LOADING, contract_files.DECLARED)
 """The families with rules for which a runtime does not load a contract."""
@@ -89,7 +86,12 @@ _DIVIDED = ("meta/state_layout", "meta/output_layout", "Frames")
 """Sections in which each member counts as one part: each slice, each frame."""
 _OF_A_SYSTEM = ("vectors", "conventions", "constants", "given", "stages", "numbers", "networks", "names")
 """Sections of other systems' contracts: the file is one part, and each member of a section."""
-_UNREADABLE = (WRONG_TYPE, MISSING_KEY, WRONG_ROW_LENGTH, VALUE_NOT_ALLOWED)
+_UNREADABLE = (
+    structure.rules.WRONG_TYPE,
+    structure.rules.MISSING_KEY,
+    structure.rules.WRONG_ROW_LENGTH,
+    structure.rules.VALUE_NOT_ALLOWED,
+)
 
 
 def account(subject: Artefacts, findings: Iterable[Finding]) -> Ledger:
@@ -123,10 +125,10 @@ def _of_contract(document: Document, findings: Sequence[Finding]) -> tuple[int, 
     """Parts of another system's contract that are declared, and those of them that are missing."""
     sections = (document.data.get(name) for name in _OF_A_SYSTEM)
     declared = 1 + sum(len(section) for section in sections if isinstance(section, Mapping | list))
-    missing = sum(finding.rule is VECTOR_MISSING for finding in findings)
+    missing = sum(finding.rule is contract_files.rules.VECTOR_MISSING for finding in findings)
     if not has_its_shape(document):
         return declared, declared
-    if any(finding.rule is UNKNOWN_SYSTEM for finding in findings):
+    if any(finding.rule is contract_files.rules.UNKNOWN_SYSTEM for finding in findings):
         return declared, declared - 1
     return declared + missing, missing
 
@@ -141,7 +143,7 @@ def _of_models(subject: Artefacts) -> tuple[int, int]:
 
 
 def _of_recordings(subject: Artefacts, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
-    others = {finding.file for finding in findings if finding.rule is OTHER_SYSTEM}
+    others = {finding.file for finding in findings if finding.rule is system_data.rules.OTHER_SYSTEM}
     files = subject.system
     for each in () if files is None else files.recordings:
         is_judged = files is not None and files.contract is not None and str(each.path) not in others
@@ -176,9 +178,7 @@ FAMILIES: tuple[Family, ...] = (
     model.STAMPED,
 )  # fmt: skip
 """In the order in which they are checked and shown."""
-MEASURED: tuple[Texts, ...] = (
-    answers.COMPARISON, answers.RUN, answers.CANARY, answers.BASELINE, answers.GATE, answers.READING, geometry.TEXTS,
-)  # fmt: skip
+MEASURED: tuple[Texts, ...] = (*answers.families.values(), *geometry.families.values())
 """Rules about no file: their findings come with a measurement."""
 ALL_RULES: tuple[Rule, ...] = tuple(
     sorted((rule for family in (*FAMILIES, *MEASURED) for rule in family.rules), key=lambda rule: rule.code)

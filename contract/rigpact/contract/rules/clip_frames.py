@@ -12,66 +12,13 @@ from numpy.typing import NDArray
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.bundle_view import BundleView, json_to_rate, known, member, need, to_float32
-from rigpact.contract.rules.family import Need, family
+from rigpact.contract.rules.family import Need, Rules
 from rigpact.contract.rules.motion_view import BONE_CHANNELS, FEET, FPS_KEYS, ClipView, same_rate
 from rigpact.contract.rules.wording import at_first, first_in, first_of, number_text, short
 from rigpact.contract.statistics import FloatArray
 
-FRAME_COUNT_DIFFERS = Rule.of("""RP500 error frame-count-differs
-    NumFrames is {declared}, Frames holds {found}
-    hint: the export was interrupted or edited; export again
-    why: one side loops at the declared length, the other at the real one: the clip jumps, or plays zeros""")
-CLIP_TOO_SHORT = Rule.of("""RP501 error clip-too-short
-    the clip has {found} frames; one step of the network needs 2
-    hint: export the whole animation
-    why: there is no pair of frames to train on, and nothing to play""")
-CLIP_BONE_COUNT_DIFFERS = Rule.of("""RP502 error clip-bone-count-differs
-    frame {frame}: {key} has {found} bones, {source} {expected}{more}
-    hint: export the clip with the character that the bundle describes
-    why: bones are matched by index; the engine fills missing rows with zeros, which collapses the limb""")
-CLIP_VALUE_NOT_FINITE = Rule.of("""RP503 error clip-value-not-finite
-    frame {frame}: {key} has a value that is not finite in float32{bone}{more}
-    hint: find the frame in the animation tool; a zero-scaled bone or a division by a zero time step
-    why: one such frame spoils the statistics of the whole data set, or blows up playback""")
-CLIP_FPS_DIFFERS = Rule.of("""RP505 error clip-fps-differs
-    the clip has {found:g} frames a second, the bundle {expected:g}{origin}
-    hint: resample the clip, or write the right fps at the root of the bundle
-    why: the engine steps the network at the bundle's rate: the clip plays at the wrong speed, its velocities disagree
-    about: a clip of {found:g} frames a second""")
-CLIP_FPS_ABSENT = Rule.of("""RP506 error clip-fps-absent
-    the clip has neither fps nor FPS at its root
-    hint: write the rate at which the clip was sampled
-    why: velocities cannot be computed from positions, and playback guesses the speed""")
-CLIP_FPS_NOT_POSITIVE = Rule.of("""RP507 error clip-fps-not-positive
-    {key} = {fps}: a frame rate must be > 0 and finite
-    hint: write the rate at which the clip was sampled
-    why: the length of a frame is 1 / fps""")
-CLIP_FPS_CONFLICTS = Rule.of("""RP508 error clip-fps-conflicts
-    fps = {lower} and FPS = {upper} in one clip
-    hint: keep one of the two keys
-    why: whichever key a reader looks for first decides the speed""")
-TRAJECTORY_NOT_UNIT = Rule.of("""RP525 warning trajectory-not-unit
-    frame {frame}: TrajectoryDir[{entry}] is {length:.4g} long; a direction is 1 long, or 0 at rest{more}
-    hint: normalise each entry; offsets in metres belong elsewhere
-    why: training and the engine normalise it at different places: the condition's direction has two lengths""")
-TRAJECTORY_AGAINST_VELOCITY = Rule.of("""RP526 warning trajectory-against-velocity
-    the middle TrajectoryDir points {angle_deg:.1f}° away from RootVelocityXY (turned by minus RootYaw into the facing frame;
-    median over {frames} moving frames)
-    hint: write both from the same motion: the trajectory in the character's facing frame, the velocity in the root's
-    why: training builds the condition's direction from the velocity, the engine from the trajectory: the network is steered into
-    another direction than it learned""")
-ACTION_NOT_ONE_HOT = Rule.of("""RP527 error action-bits-not-one-hot
-    frame {frame}: ActionBits = {bits}: one bit is 1 and the others are 0{more}
-    hint: idle, walk, run, jump; blends of two actions are not part of the contract
-    why: the engine clamps the bits into 0 to 1 and training does not: the network sees an action that never was""")
-ACTION_CONTRADICTS = Rule.of("""RP528 warning action-bits-contradict-clip
-    ClipAction is {action!r}, but ActionBits of frame {frame} say {said}{more}
-    hint: export the bits of the clip's own action
-    why: training takes one of them and the engine the other: the network is told to walk and shown a run""")
-TRAJECTORY_SAMPLES_DIFFER = Rule.of("""RP529 error trajectory-samples-differ
-    frame {frame}: TrajectoryDir has {found} entries, {source} {expected}{more}
-    hint: export the same window in every frame, an odd number of entries with the present in the middle
-    why: the engine takes the middle entry as the present: with one entry more it is the future or the past""")
+rules = Rules("clip_frames")
+
 
 ACTIONS = ("idle", "walk", "run", "jump")
 """What the four bits stand for, in order."""
@@ -88,9 +35,9 @@ def _check_frame_count(clip: ClipView) -> Iterator[Finding]:
     if not isinstance(frames, list):
         return
     if _is_number(declared) and declared != len(frames):
-        yield FRAME_COUNT_DIFFERS.at(clip.path, "/NumFrames", declared=declared, found=len(frames))
+        yield rules.FRAME_COUNT_DIFFERS.at(clip.path, "/NumFrames", declared=declared, found=len(frames))
     if len(frames) < 2:
-        yield CLIP_TOO_SHORT.at(clip.path, "/Frames", found=len(frames))
+        yield rules.CLIP_TOO_SHORT.at(clip.path, "/Frames", found=len(frames))
 
 
 def _check_bone_counts(clip: ClipView, bundle: BundleView | None) -> Iterator[Finding]:
@@ -104,7 +51,7 @@ def _check_bone_counts(clip: ClipView, bundle: BundleView | None) -> Iterator[Fi
         counts = [len(frame[key]) if isinstance(frame.get(key), list) else expected for frame in clip.frames]
         for frame, more in first_in([place for place, count in enumerate(counts) if count != expected], "frames"):
             values = {"frame": frame, "key": key, "found": counts[frame], "source": source, "expected": expected}
-            yield CLIP_BONE_COUNT_DIFFERS.at(clip.path, ("Frames", frame, key), more=more, **values)
+            yield rules.CLIP_BONE_COUNT_DIFFERS.at(clip.path, ("Frames", frame, key), more=more, **values)
 
 
 def _check_numbers(clip: ClipView) -> Iterator[Finding]:
@@ -114,26 +61,26 @@ def _check_numbers(clip: ClipView) -> Iterator[Finding]:
                 named = key in BONE_CHANNELS and inner and inner[0] < len(clip.bone_names)
                 bone = f" ({clip.bone_names[inner[0]]})" if named else ""
                 place = json_pointer("Frames", frame, key, *inner)
-                yield CLIP_VALUE_NOT_FINITE.at(clip.path, place, frame=frame, key=key, bone=bone, more=more)
+                yield rules.CLIP_VALUE_NOT_FINITE.at(clip.path, place, frame=frame, key=key, bone=bone, more=more)
 
 
 def _check_rates(clip: ClipView) -> Iterator[Finding]:
     declared = {key: clip.root[key] for key in FPS_KEYS if _is_number(clip.root.get(key))}
     if not any(key in clip.root for key in FPS_KEYS):
-        yield CLIP_FPS_ABSENT.at(clip.path)
+        yield rules.CLIP_FPS_ABSENT.at(clip.path)
     for key, value in declared.items():
         if json_to_rate(value) is None:
-            yield CLIP_FPS_NOT_POSITIVE.at(clip.path, (key,), key=key, fps=number_text(value))
+            yield rules.CLIP_FPS_NOT_POSITIVE.at(clip.path, (key,), key=key, fps=number_text(value))
     if len(declared) == len(FPS_KEYS) and declared["fps"] != declared["FPS"]:
         lower, upper = number_text(declared["fps"]), number_text(declared["FPS"])
-        yield CLIP_FPS_CONFLICTS.at(clip.path, "/FPS", lower=lower, upper=upper)
+        yield rules.CLIP_FPS_CONFLICTS.at(clip.path, "/FPS", lower=lower, upper=upper)
 
 
 def _check_rate_of_bundle(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     if not same_rate(clip.fps, bundle.fps):
         key = next(key for key in FPS_KEYS if _is_number(clip.root.get(key)))
         origin = "" if "fps" in bundle.root else " (the engine's default: the bundle has no root fps)"
-        yield CLIP_FPS_DIFFERS.at(clip.path, (key,), found=clip.fps, expected=bundle.fps, origin=origin)
+        yield rules.CLIP_FPS_DIFFERS.at(clip.path, (key,), found=clip.fps, expected=bundle.fps, origin=origin)
 
 
 def _is_number(value: Any) -> bool:
@@ -149,13 +96,13 @@ def _check_samples(clip: ClipView) -> Iterator[Finding]:
         expected, source = len(times), "meta.trajectory.seconds"
     for frame, more in first_in([place for place, count in enumerate(counts) if count != expected], "frames"):
         values = {"frame": frame, "found": counts[frame], "source": source, "expected": expected}
-        yield TRAJECTORY_SAMPLES_DIFFER.at(clip.path, ("Frames", frame, "TrajectoryDir"), more=more, **values)
+        yield rules.TRAJECTORY_SAMPLES_DIFFER.at(clip.path, ("Frames", frame, "TrajectoryDir"), more=more, **values)
 
 
 def _check_directions(clip: ClipView) -> Iterator[Finding]:
     lengths = np.linalg.norm(clip.shaped("TrajectoryDir", -1, 2), axis=-1)
     bad, place = np.minimum(np.abs(lengths - 1), lengths) > _LENGTH_TOLERANCE, ("Frames", ..., "TrajectoryDir", ...)
-    yield from at_first(TRAJECTORY_NOT_UNIT, clip.path, place, bad, "in this clip", "frame entry", length=lengths)
+    yield from at_first(rules.TRAJECTORY_NOT_UNIT, clip.path, place, bad, "in this clip", "frame entry", length=lengths)
 
 
 def _check_against_velocity(clip: ClipView) -> Iterator[Finding]:
@@ -167,7 +114,7 @@ def _check_against_velocity(clip: ClipView) -> Iterator[Finding]:
     angle = float(np.median(angle_between_deg(middle[moving], velocity[moving])))
     if angle > _NEXT_DIRECTION_DEG:
         place = ("Frames", int(np.flatnonzero(moving)[0]), "TrajectoryDir")
-        yield TRAJECTORY_AGAINST_VELOCITY.at(clip.path, place, angle_deg=angle, frames=int(moving.sum()))
+        yield rules.TRAJECTORY_AGAINST_VELOCITY.at(clip.path, place, angle_deg=angle, frames=int(moving.sum()))
 
 
 def _facing_velocity(clip: ClipView) -> FloatArray:
@@ -193,47 +140,17 @@ def _check_bits(clip: ClipView) -> Iterator[Finding]:
     bits, place = clip.shaped("ActionBits", 4), ("Frames", ..., "ActionBits")
     mixed, said = ~is_one_hot(bits), bits.argmax(axis=-1)
     shown = lambda frame: short(bits[frame])  # noqa: E731
-    yield from at_first(ACTION_NOT_ONE_HOT, clip.path, place, mixed, "frames", "frame", bits=shown)
+    yield from at_first(rules.ACTION_NOT_ONE_HOT, clip.path, place, mixed, "frames", "frame", bits=shown)
     action = clip.root.get("ClipAction")
     word = action.rpartition(":")[2].lower() if isinstance(action, str) else ""
     if word in ACTIONS and not mixed.any():
         values = {"action": action, "said": lambda frame: ACTIONS[said[frame]]}
         others = said != ACTIONS.index(word)
-        yield from at_first(ACTION_CONTRADICTS, clip.path, place, others, "frames", "frame", **values)
+        yield from at_first(rules.ACTION_CONTRADICTS, clip.path, place, others, "frames", "frame", **values)
 
 
 _SHAPES = (_check_frame_count, _check_bone_counts, _check_numbers, _check_rates, _check_rate_of_bundle)
-EVIDENCE_ABSENT = Rule.of("""RP530 warning foot-evidence-absent
-    {count} of {total} frames have no FootEvidence with soft_contact_score for both feet (the first is {frame})
-    hint: export the clip with foot evidence
-    why: the network's Contacts input is these scores: without them training reads feet that never touch the ground""")
-SCORE_OUT_OF_RANGE = Rule.of("""RP531 error contact-score-out-of-range
-    frame {frame}, foot {foot}: soft_contact_score = {score:g} lies outside 0 to 1{more}
-    hint: the score is a probability; percent and logits are not
-    why: the network was trained on scores within 0 and 1: one outside is an input it has never seen""")
-CONTACT_WHILE_HIGH = Rule.of("""RP532 warning contact-while-foot-is-high
-    frame {frame}, foot {foot}: contact score {score:.2f} at {height_cm:.1f} cm above the ground; the engine lets go above
-    {limit_cm:g} cm{more}
-    hint: measure the distance from the sole; check the units and the floor
-    why: the network learns to stand on air, and in the game the engine tells it that the foot is free""")
-CONTACT_WHILE_MOVING = Rule.of("""RP533 warning contact-while-foot-moves
-    frame {frame}, foot {foot}: contact score {score:.2f} while the foot moves at {speed_cm_s:.0f} cm/s; the engine lets go above
-    {limit_cm_s:g} cm/s; this lasts {seconds:.2f} s{more}
-    hint: measure the foot's speed in the world, with the root's motion; within the character a planted foot moves back
-    why: training says contact where the engine says none: in the game the network never sees the input that planted the foot""")
-CONTACT_WITHOUT_GROUND = Rule.of("""RP534 warning contact-without-ground
-    frame {frame}, foot {foot}: contact score {score:.2f} although the sweep found no ground (hit_flag 0){more}
-    hint: gate the score by the sweep's hit
-    why: the score was computed from a distance that does not exist""")
-NORMAL_NOT_UNIT = Rule.of("""RP535 warning ground-normal-not-unit
-    frame {frame}, foot {foot}: ground_normal {normal} {what}{more}
-    hint: export the unit normal of the ground, z up
-    why: distances to the ground are measured along it: the foot is planted at the wrong height""")
-PLANTED_FEET_SLIDE = Rule.of("""RP536 warning planted-feet-slide
-    the pose and the root motion do not fit: planted feet (contact score above 0.5) slide at {slide_cm_s:.0f} cm/s on average over
-    {count} frames, the root moves at {root_cm_s:.0f} cm/s{guess}
-    hint: bring bones and root into one frame; a mesh that is turned within its actor is the usual cause
-    why: played in the game the character skates, whatever the network does""")
+
 
 _LEAVES_M, _LEAVES_M_S, _LEAVES_AFTER_S = 0.05, 0.18, 0.05
 """The height, the speed and the time at which `UpdateFootContacts` ends a contact."""
@@ -249,7 +166,7 @@ def _check_evidence(clip: ClipView) -> Iterator[Finding]:
     lacking = [frame for frame, sides in enumerate(scores) if not {type(score) for score in sides} <= {int, float}]
     if lacking:
         values = {"count": len(lacking), "total": len(clip.frames), "frame": lacking[0]}
-        yield EVIDENCE_ABSENT.at(clip.path, ("Frames", lacking[0]), **values)
+        yield rules.EVIDENCE_ABSENT.at(clip.path, ("Frames", lacking[0]), **values)
 
 
 def _of_feet(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **values: Any) -> Iterator[Finding]:
@@ -261,13 +178,13 @@ def _of_feet(clip: ClipView, rule: Rule, bad: NDArray[np.bool_], key: str, **val
 def _check_scores(clip: ClipView) -> Iterator[Finding]:
     scores = clip.feet("soft_contact_score")
     bad = (scores < 0) | (scores > 1)
-    yield from _of_feet(clip, SCORE_OUT_OF_RANGE, bad, "soft_contact_score", score=scores)
+    yield from _of_feet(clip, rules.SCORE_OUT_OF_RANGE, bad, "soft_contact_score", score=scores)
 
 
 def _check_ground(clip: ClipView) -> Iterator[Finding]:
     scores, hits = clip.feet("soft_contact_score"), clip.feet("hit_flag")
     bad = (scores > _CONTACT) & (hits == 0)
-    yield from _of_feet(clip, CONTACT_WITHOUT_GROUND, bad, "hit_flag", score=scores)
+    yield from _of_feet(clip, rules.CONTACT_WITHOUT_GROUND, bad, "hit_flag", score=scores)
 
 
 def _check_height(clip: ClipView) -> Iterator[Finding]:
@@ -275,7 +192,7 @@ def _check_height(clip: ClipView) -> Iterator[Finding]:
     hits = known(lambda: clip.feet("hit_flag"))
     high = (scores > _CONTACT) & (heights > _LEAVES_M) & (True if hits is None else hits != 0)
     numbers = {"score": scores, "height_cm": 100 * heights, "limit_cm": 100 * _LEAVES_M}
-    yield from _of_feet(clip, CONTACT_WHILE_HIGH, high, "dist_to_ground_m", **numbers)
+    yield from _of_feet(clip, rules.CONTACT_WHILE_HIGH, high, "dist_to_ground_m", **numbers)
 
 
 def _check_moving(clip: ClipView) -> Iterator[Finding]:
@@ -284,7 +201,7 @@ def _check_moving(clip: ClipView) -> Iterator[Finding]:
     longest = max(_longest_run(fast[:, foot]) for foot in range(2)) / fps
     if longest >= _LEAVES_AFTER_S:
         numbers = {"score": scores, "speed_cm_s": 100 * planar, "seconds": longest, "limit_cm_s": 100 * _LEAVES_M_S}
-        yield from _of_feet(clip, CONTACT_WHILE_MOVING, fast, "vxy_mps", **numbers)
+        yield from _of_feet(clip, rules.CONTACT_WHILE_MOVING, fast, "vxy_mps", **numbers)
 
 
 def _longest_run(flags: NDArray[np.bool_]) -> int:
@@ -299,7 +216,7 @@ def _check_normals(clip: ClipView) -> Iterator[Finding]:
     is_long, shown = np.abs(lengths - 1) > _UNIT, lambda *place: short(normals[place])
     what = lambda *place: f"is {lengths[place]:.3g} long" if is_long[place] else "does not point up"  # noqa: E731
     bad = is_long | (normals[..., 2] <= 0)
-    yield from _of_feet(clip, NORMAL_NOT_UNIT, bad, "ground_normal", normal=shown, what=what)
+    yield from _of_feet(clip, rules.NORMAL_NOT_UNIT, bad, "ground_normal", normal=shown, what=what)
 
 
 def _check_slide(clip: ClipView) -> Iterator[Finding]:
@@ -313,7 +230,7 @@ def _check_slide(clip: ClipView) -> Iterator[Finding]:
     if slide > _LEAVES_M_S:
         values = {"slide_cm_s": 100 * slide, "root_cm_s": 100 * moves, "count": int(planted.sum())}
         place, guess = ("Frames", 1, "RootVelocityXY"), _turn_guess(limbs, roots)
-        yield PLANTED_FEET_SLIDE.at(clip.path, place, guess=guess, **values)
+        yield rules.PLANTED_FEET_SLIDE.at(clip.path, place, guess=guess, **values)
 
 
 def _feet_velocities(clip: ClipView) -> FloatArray:
@@ -342,6 +259,6 @@ def _turn_guess(limbs: FloatArray, roots: FloatArray) -> str:
 
 
 _FEET = (_check_evidence, _check_scores, _check_ground, _check_height, _check_moving, _check_normals, _check_slide)
-FAMILY = family(
-    globals(), (Need.CLIP,), *_SHAPES, _check_samples, _check_directions, _check_against_velocity, _check_bits, *_FEET
+FAMILY = rules.family(
+    "FAMILY", (Need.CLIP,), *_SHAPES, _check_samples, _check_directions, _check_against_velocity, _check_bits, *_FEET
 )

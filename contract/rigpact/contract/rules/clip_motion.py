@@ -15,35 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.rules.bundle_statistics import FASTEST_M_S
 from rigpact.contract.rules.bundle_view import need
-from rigpact.contract.rules.family import Need, family
+from rigpact.contract.rules.family import Need, Rules
 from rigpact.contract.rules.motion_view import ClipView
 from rigpact.contract.rules.wording import and_more, at_first, first_of
 from rigpact.contract.skeleton import rotation_angle_rad, rotation_vector, transposed
 from rigpact.contract.statistics import FloatArray
 
-POSITION_JUMPS = Rule.of("""RP515 error root-position-jumps
-    frame {frame}: the root moves {step_m:.3f} m in one frame{back}, and {around_m:.4f} m in the frames around it{more}
-    hint: look for a cut between takes, or a loop that was joined end to start
-    why: the velocity of that frame is a shot: it stretches the statistics of every clip""")
-YAW_JUMPS = Rule.of("""RP516 error root-yaw-jumps
-    frame {frame}: the root turns {step_deg:.1f}° in one frame{back}, and {around_deg:.2f}° in the frames around it{more}
-    hint: look for a cut between takes; a wrap from pi to -pi is not a jump and is not reported
-    why: the heading that the network reads snaps round while the body goes on""")
-YAW_IN_DEGREES = Rule.of("""RP517 error root-yaw-in-degrees
-    RootYaw reaches {yaw:.4g} at frame {frame}: {turns:.1f} turns as radians, {deg:.3g}° as degrees
-    hint: export radians
-    why: the engine wraps it into pi and divides: the heading is noise""")
-VELOCITY_DISAGREES = Rule.of("""RP518 error root-velocity-disagrees
-    RootVelocityXY is not the motion of RootPosition: {slope:.4g} times it at best, and {rest:.0%} of it is something else{guess}
-    hint: export d/dt of RootPosition in the same axes and in m/s
-    why: the condition tells the network one speed and direction, the motion shows another: feet skate in the game""")
-ROOT_NOT_METRES = Rule.of("""RP519 error root-motion-not-metres
-    frame {frame}: the root moves at {speed:.4g} m/s; in centimetres that is {metres:.3g} m/s{more}
-    hint: export positions and velocities in metres
-    why: every speed saturates the network's input: it cannot tell a walk from a run""")
+rules = Rules("clip_motion")
+
+
 TIMES_AROUND = 10.0
 """No body accelerates so that one step is ten times the steps beside it together."""
 _SMALLEST_JUMP_M, _SMALLEST_JUMP_RAD = 0.05, np.radians(10.0)
@@ -92,7 +75,7 @@ def _check_position(clip: ClipView) -> Iterator[Finding]:
     steps, across = (np.linalg.norm(positions[lag:] - positions[:-lag], axis=-1) for lag in (1, 2))
     values, step, around = _first_jump(need(steps, when=len(positions) > 1), across, _SMALLEST_JUMP_M)
     place = ("Frames", values["frame"], "RootPosition")
-    yield POSITION_JUMPS.at(clip.path, place, step_m=step, around_m=around, **values)
+    yield rules.POSITION_JUMPS.at(clip.path, place, step_m=step, around_m=around, **values)
 
 
 def _check_speed(clip: ClipView) -> Iterator[Finding]:
@@ -103,7 +86,7 @@ def _check_speed(clip: ClipView) -> Iterator[Finding]:
         frame, speed = int(speeds.argmax()) + 1, float(speeds.max())
         more = and_more(int((speeds > FASTEST_M_S).sum()) - 1, "frames")
         place, values = ("Frames", frame, "RootPosition"), {"speed": speed, "metres": speed / 100}
-        yield ROOT_NOT_METRES.at(clip.path, place, frame=frame, more=more, **values)
+        yield rules.ROOT_NOT_METRES.at(clip.path, place, frame=frame, more=more, **values)
 
 
 def _check_velocity(clip: ClipView) -> Iterator[Finding]:
@@ -116,7 +99,9 @@ def _check_velocity(clip: ClipView) -> Iterator[Finding]:
     slope, rest = min((fit_slope(inner, reading) for reading in readings), key=lambda fit: fit[1])
     if abs(slope - 1) > _UNEXPLAINED or rest > _UNEXPLAINED:
         guess = _guess(inner, readings[0], slope, rest)
-        yield VELOCITY_DISAGREES.at(clip.path, ("Frames", 1, "RootVelocityXY"), slope=slope, rest=rest, guess=guess)
+        yield rules.VELOCITY_DISAGREES.at(
+            clip.path, ("Frames", 1, "RootVelocityXY"), slope=slope, rest=rest, guess=guess
+        )
 
 
 def fit_slope(found: FloatArray, reference: FloatArray) -> tuple[float, float]:
@@ -148,56 +133,13 @@ def _check_yaw(clip: ClipView) -> Iterator[Finding]:
     widest = float(yaw[frame])
     if abs(widest) > 2 * np.pi * _MOST_TURNS:
         values = {"frame": frame, "yaw": widest, "turns": abs(widest) / (2 * np.pi), "deg": widest}
-        yield YAW_IN_DEGREES.at(clip.path, ("Frames", frame, "RootYaw"), **values)
+        yield rules.YAW_IN_DEGREES.at(clip.path, ("Frames", frame, "RootYaw"), **values)
         return
     steps, across = (np.abs(np.angle(np.exp(1j * (yaw[lag:] - yaw[:-lag])))) for lag in (1, 2))
     found, step, around = _first_jump(steps, across, _SMALLEST_JUMP_RAD)
     values = {**found, "step_deg": float(np.degrees(step)), "around_deg": float(np.degrees(around))}
-    yield YAW_JUMPS.at(clip.path, ("Frames", found["frame"], "RootYaw"), **values)
+    yield rules.YAW_JUMPS.at(clip.path, ("Frames", found["frame"], "RootYaw"), **values)
 
-
-COLUMNS_NOT_UNIT = Rule.of("""RP510 error rotation-columns-not-unit
-    frame {frame}, {bone}: a rotation column is {length:.6g} long, not 1{more}
-    hint: export columns of the rotation matrix without scale; round to no fewer than four decimals
-    why: statistics are taken of the numbers as they stand, while the engine re-normalises them: the two sides hold different
-    poses""")
-COLUMNS_NOT_ORTHOGONAL = Rule.of("""RP511 error rotation-columns-not-orthogonal
-    frame {frame}, {bone}: the two columns meet at {angle_deg:.3f}°, not at 90°{more}
-    hint: export two columns of one rotation matrix; a sheared bone or mixed-up columns give this
-    why: Gram–Schmidt straightens the second column on every read: the pose that is played is not the one exported""")
-COLUMNS_DEGENERATE = Rule.of("""RP512 error rotation-columns-degenerate
-    frame {frame}, {bone}: {what}{more}
-    hint: a bone without rotation is the identity, not zeros; columns must point in different directions
-    why: no rotation can be decoded: the engine substitutes the previous frame's axis or its default, training another""")
-ROTATION_JUMPS = Rule.of("""RP513 error rotation-jumps
-    frame {frame}, {bone}: turns {angle_deg:.0f}° in one frame{back}{more}
-    hint: look for a flipped column, an euler angle past its range, or a cut between two takes
-    why: the network learns the jump as motion, and its velocity saturates every scale""")
-FRAMES_REPEATED = Rule.of("""RP514 warning frames-repeated
-    frame {frame} repeats the pose of frame {before} while the character moves before and after ({count} such frames of {total})
-    hint: sample at the rate of the animation; 30 frames a second written as 60 repeats every other one
-    why: the character moves in steps: velocities alternate between zero and double""")
-ANGLE_SCALED = Rule.of("""RP550 error angular-velocity-scaled
-    {array}: {slope:.4f} times the rotations' angular velocity{guess} (fitted over {count} vectors, {rest:.2%} left over)
-    hint: use the full rotation vector: angle times axis, times fps
-    why: the network reads a character that moves at another speed than the engine's log map gives""")
-IN_DEGREES = Rule.of("""RP551 error angular-velocity-in-degrees
-    {array}: {slope:.2f} times the rotations' angular velocity in radians a second: these are degrees
-    hint: export radians a second
-    why: every joint saturates its tanh scale: the network sees signs, no speeds""")
-OTHER_FRAME = Rule.of("""RP552 error angular-velocity-in-bone-frame
-    {array} is given in the bone's own frame ({rest:.2%} left over), the contract's is the parent's ({parent_rest:.0%} left over)
-    hint: take log(R[k+1]·R[k-1]^T), not log(R[k-1]^T·R[k+1])
-    why: the axis is turned by the pose: the faster a limb moves, the more wrong the network's input is""")
-OTHER_MOMENT = Rule.of("""RP553 error angular-velocity-lags
-    {array} belongs to {moment} ({rest:.2%} left over; of its own frame {parent_rest:.0%} are)
-    hint: take the central difference about the frame of the row
-    why: training reads the future and the game cannot know it, or the other way round reads stale speeds""")
-DISAGREES = Rule.of("""RP554 error angular-velocity-disagrees
-    {array} is not the rotations' angular velocity: the best reading ({moment}, {frame} frame, {slope:.2f} times) leaves
-    {rest:.0%} of it over
-    hint: export both from one animation, with one bone order
-    why: two of the network's inputs contradict each other in every frame""")
 
 UNIT_TOLERANCE = 1e-3
 """Three decimals: each number is off by up to 5e-4, a column's length by at most sqrt(3) of that."""
@@ -248,9 +190,9 @@ def _check_columns(clip: ClipView) -> Iterator[Finding]:
     values = {"bone": lambda _, bone: clip.bone(bone), "angle_deg": np.degrees(np.arccos(cosine)), "what": what}
     values["length"] = lambda *place: float(lengths[place][off_unit[place].argmax()])
     for rule, bad in (
-        (COLUMNS_DEGENERATE, degenerate),
-        (COLUMNS_NOT_UNIT, ~degenerate & (off_unit.max(axis=-1) > UNIT_TOLERANCE)),
-        (COLUMNS_NOT_ORTHOGONAL, ~degenerate & (np.abs(cosine) > 2 * UNIT_TOLERANCE)),
+        (rules.COLUMNS_DEGENERATE, degenerate),
+        (rules.COLUMNS_NOT_UNIT, ~degenerate & (off_unit.max(axis=-1) > UNIT_TOLERANCE)),
+        (rules.COLUMNS_NOT_ORTHOGONAL, ~degenerate & (np.abs(cosine) > 2 * UNIT_TOLERANCE)),
     ):
         yield from at_first(rule, clip.path, _BONE, bad, "in this clip", "frame bone", **values)
 
@@ -269,7 +211,7 @@ def _check_jumps(clip: ClipView) -> Iterator[Finding]:
     jumps[1:] = pulses[1:] | ((steps > _JUMP_RAD) & ~pulses[:-1])
     values = {"bone": lambda _, bone: clip.bone(bone), "angle_deg": lambda f, b: float(np.degrees(steps[f - 1, b]))}
     values["back"] = lambda *place: " and back in the next" if pulses[place] else ""
-    yield from at_first(ROTATION_JUMPS, clip.path, _BONE, jumps, "in this clip", "frame bone", **values)
+    yield from at_first(rules.ROTATION_JUMPS, clip.path, _BONE, jumps, "in this clip", "frame bone", **values)
 
 
 def _check_repeated(clip: ClipView) -> Iterator[Finding]:
@@ -279,7 +221,7 @@ def _check_repeated(clip: ClipView) -> Iterator[Finding]:
     frames = np.flatnonzero(still[1:-1] & ~still[:-2] & ~still[2:]) + 2
     if len(frames):
         values = {"frame": int(frames[0]), "before": int(frames[0]) - 1, "count": len(frames), "total": len(six)}
-        yield FRAMES_REPEATED.at(clip.path, ("Frames", int(frames[0]), "BoneRotations"), **values)
+        yield rules.FRAMES_REPEATED.at(clip.path, ("Frames", int(frames[0]), "BoneRotations"), **values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,22 +289,22 @@ def check_motion(motion: RecordedTurns) -> Iterator[Finding]:
     values = {"array": motion.array, "slope": best.slope, "rest": best.rest, "parent_rest": own.rest}
     values |= {"moment": _MOMENTS[best.lag], "frame": best.frame, "count": int(motion.usable[2:-2].all(axis=-1).sum())}
     if best.rest > _FITS:
-        yield DISAGREES.at(motion.path, motion.pointer, **values)
+        yield rules.DISAGREES.at(motion.path, motion.pointer, **values)
         return
     if best.frame != "parent":
-        yield OTHER_FRAME.at(motion.path, motion.pointer, says={"angvel_frame": "local"}, **values)
+        yield rules.OTHER_FRAME.at(motion.path, motion.pointer, says={"angvel_frame": "local"}, **values)
     if best.lag != 0.0:
         says = {"angvel_lag": f"{int(best.lag - 0.5):+d}"} if best.lag % 1.0 == 0.5 and best.lag != 0.5 else {}
-        yield OTHER_MOMENT.at(motion.path, motion.pointer, says=says, **values)
+        yield rules.OTHER_MOMENT.at(motion.path, motion.pointer, says=says, **values)
     if abs(best.slope / np.degrees(1.0) - 1) <= _EXACT:
-        yield IN_DEGREES.at(motion.path, motion.pointer, **values)
+        yield rules.IN_DEGREES.at(motion.path, motion.pointer, **values)
     elif abs(best.slope - 1) > _EXACT:
         near = {0.5: ": half the angle", 2.0: ": twice the angle", -1.0: ": the other way round"}
         near[1 / motion.fps] = ": per frame"
         guess = next((words for value, words in near.items() if abs(best.slope / value - 1) <= _EXACT), "")
         says = {"angvel_angle": "half"} if abs(best.slope - 0.5) <= _EXACT else {}
-        yield ANGLE_SCALED.at(motion.path, motion.pointer, guess=guess, says=says, **values)
+        yield rules.ANGLE_SCALED.at(motion.path, motion.pointer, guess=guess, says=says, **values)
 
 
 _ROOT = (_check_position, _check_speed, _check_velocity, _check_yaw)
-FAMILY = family(globals(), (Need.CLIP,), *_ROOT, _check_columns, _check_jumps, _check_repeated, _check_velocities)
+FAMILY = rules.family("FAMILY", (Need.CLIP,), *_ROOT, _check_columns, _check_jumps, _check_repeated, _check_velocities)

@@ -18,30 +18,17 @@ from rigpact.contract.findings import Finding, Rule, number_of
 from rigpact.contract.layout import ROOT_POSITION
 from rigpact.contract.rules.bundle_body import twins
 from rigpact.contract.rules.bundle_view import BundleView, known, member, need
-from rigpact.contract.rules.family import Need, family
+from rigpact.contract.rules.family import Need, Rules
 from rigpact.contract.rules.motion_view import ClipView
 from rigpact.contract.skeleton import COLUMN_PAIRS, matrix_to_rot6d, rot6d_to_matrix, rotation_angle_rad, transposed
 from rigpact.contract.statistics import FloatArray
 
+rules = Rules("clip_pose")
+
+
 _MESSAGE = """{reading}: read so, the clip's mean pose is {fit_deg:.1f}° from the bundle's, as declared it is {own_deg:.1f}°
     (mean over {bones}){also}"""
-CLIP_NUMBERS_READ_OTHERWISE = Rule.of(f"""RP560 error clip-numbers-read-otherwise
-    {_MESSAGE}
-    hint: export the columns that meta.rot6d_spec declares, or declare the columns of both files (--set rot6d_columns=…)
-    why: clip and bundle decode the same six numbers to other rotations: every limb points elsewhere""")
-CLIP_IN_OTHER_SPACE = Rule.of(f"""RP561 error clip-in-other-space
-    {_MESSAGE}
-    hint: export the clip with the bundle's settings: local rotations, columns are axes, the same axes and root
-    why: training learns a pose in one space and the engine plays it in another: limbs turn about the wrong axes""")
-CLIP_ROWS_MOVED = Rule.of(f"""RP562 error clip-rows-moved
-    {_MESSAGE}
-    hint: export the rows in the order of bone_names; look for a root row too many and for two bones that changed places
-    why: bones are matched by index: a leg plays an arm, and every number is in range""")
-CLIP_SIDES_SWAPPED = Rule.of("""RP912 error clip-sides-swapped
-    left and right of the clip are exchanged: its mean pose is {own_deg:.1f}° from the bundle's, and {fit_deg:.1f}° with every
-    left bone read as its right twin (mean of {pairs} pairs){also}
-    hint: export the clip again; a mirror or a bone map was applied to the names or to the rotations only
-    why: each limb plays the motion of the other side: the character limps, and contacts belong to the other foot""")
+
 
 _ROUNDED_RAD = 1e-2
 """Two decimals of a column. A bone that never moved in training has no spread, and this is left of it."""
@@ -188,7 +175,7 @@ def check_mean_pose(clip: ClipView, bundle: BundleView) -> Iterator[Finding]:
     yield reading.rule.at(clip.path, ("Frames", 0, "BoneRotations", *rows), **values)
 
 
-FAMILY = family(globals(), (Need.CLIP, Need.BUNDLE), check_mean_pose)
+FAMILY = rules.family("FAMILY", (Need.CLIP, Need.BUNDLE), check_mean_pose)
 
 
 def _apart_rad(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -221,10 +208,10 @@ def _numbers(clip: Beside) -> Iterator[PoseReading]:
         says = {"rot6d_columns": columns} if columns != own else {}
         says |= {"rot6d_packing": packing} if packing != "columns" else {}
         pose = clip.mean_pose(rot6d_to_matrix(six, columns))
-        yield PoseReading(CLIP_NUMBERS_READ_OTHERWISE, words, pose, says)
+        yield PoseReading(rules.CLIP_NUMBERS_READ_OTHERWISE, words, pose, says)
     pose = clip.mean_pose(transposed(rot6d_to_matrix(clip.six, "xy")))
     words = "the six numbers are the first two rows of the matrix"
-    yield PoseReading(CLIP_NUMBERS_READ_OTHERWISE, words, pose, {"rot6d_packing": "rows"})
+    yield PoseReading(rules.CLIP_NUMBERS_READ_OTHERWISE, words, pose, {"rot6d_packing": "rows"})
 
 
 def _space(clip: Beside) -> Iterator[PoseReading]:
@@ -233,7 +220,7 @@ def _space(clip: Beside) -> Iterator[PoseReading]:
     A half turn about an axis does what mirroring it does.
     """
     words = "every rotation is inverted (the matrices are transposed)"
-    yield PoseReading(CLIP_IN_OTHER_SPACE, words, clip.mean_pose(transposed(clip.mean)))
+    yield PoseReading(rules.CLIP_IN_OTHER_SPACE, words, clip.mean_pose(transposed(clip.mean)))
     parents, rotations = clip.parents, clip.clip.rotations
     if parents and max(parents) >= 0:
         local = rotations.copy()
@@ -241,17 +228,17 @@ def _space(clip: Beside) -> Iterator[PoseReading]:
             if parent >= 0:
                 local[:, bone] = transposed(rotations[:, parent]) @ rotations[:, bone]
         words = "the rotations are in component space, every bone against the character instead of its parent"
-        yield PoseReading(CLIP_IN_OTHER_SPACE, words, clip.mean_pose(local))
+        yield PoseReading(rules.CLIP_IN_OTHER_SPACE, words, clip.mean_pose(local))
     for turn, words in axis_turns():
         mirrored = "" if np.any(turn != np.diag(np.diag(turn))) else "xyz"[int(np.argmax(np.diag(turn)))]
         said = f"every rotation is mirrored in {mirrored}" if mirrored else f"every rotation is in other axes ({words})"
-        yield PoseReading(CLIP_IN_OTHER_SPACE, said, clip.mean_pose(transposed(turn) @ clip.mean @ turn))
+        yield PoseReading(rules.CLIP_IN_OTHER_SPACE, said, clip.mean_pose(transposed(turn) @ clip.mean @ turn))
     roots = [bone for bone, parent in enumerate(parents) if parent < 0]
     for turn, words in axis_turns() if parents else ():
         turned = clip.mean.copy()
         turned[roots] = transposed(turn) @ clip.mean[roots]
         said = f"the root bone is turned, {_turn_words(turn, words)}"
-        yield PoseReading(CLIP_IN_OTHER_SPACE, said, clip.mean_pose(turned), row=roots[0], tilt=turn)
+        yield PoseReading(rules.CLIP_IN_OTHER_SPACE, said, clip.mean_pose(turned), row=roots[0], tilt=turn)
 
 
 def axis_turns() -> Iterator[tuple[FloatArray, str]]:
@@ -280,7 +267,7 @@ def _sides(clip: Beside) -> Iterator[PoseReading]:
         left, right = ([pair[side] for pair in pairs] for side in (0, 1))
         pose = clip.own_pose.copy()
         pose[[*left, *right]] = pose[[*right, *left]]
-        yield PoseReading(CLIP_SIDES_SWAPPED, "left and right are exchanged", pose, row=left[0])
+        yield PoseReading(rules.CLIP_SIDES_SWAPPED, "left and right are exchanged", pose, row=left[0])
 
 
 def _rows(clip: Beside) -> Iterator[PoseReading]:
@@ -295,7 +282,7 @@ def _rows(clip: Beside) -> Iterator[PoseReading]:
             pose[-1 if step > 0 else start] = np.nan
             which = "every row stands" if start == 0 else f"from about {clip.bone(start)} on, every row stands"
             words = f"{which} one {'behind' if step > 0 else 'before'} its bone's place"
-            yield PoseReading(CLIP_ROWS_MOVED, words, pose, row=start)
+            yield PoseReading(rules.CLIP_ROWS_MOVED, words, pose, row=start)
     far, near = np.flatnonzero(clip.own_rad > clip.spread_rad), _FAR * clip.spread_rad
     across = _apart_rad(clip.own_pose[:, None], clip.pose[None])
     for a, b in combinations(far.tolist(), 2):
@@ -303,7 +290,7 @@ def _rows(clip: Beside) -> Iterator[PoseReading]:
             pose = clip.own_pose.copy()
             pose[[a, b]] = pose[[b, a]]
             words = f"the rows of {clip.bone(a)} and {clip.bone(b)} are exchanged"
-            yield PoseReading(CLIP_ROWS_MOVED, words, pose, row=a)
+            yield PoseReading(rules.CLIP_ROWS_MOVED, words, pose, row=a)
 
 
 READINGS: tuple[Callable[[Beside], Iterator[PoseReading]], ...] = (_numbers, _space, _sides, _rows)

@@ -8,54 +8,16 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.declared.values import Profile, known_profiles
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.rules.bundle_view import need
-from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.family import Need, Rules, findings_of
 from rigpact.contract.rules.system_view import DeclaredView
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.layout import Field, FieldKind
 from rigpact.contract.units import kind_of, numerator
 
-CONTRADICTED = Rule.of("""RP756 warning declared-profile-contradicted
-    {what} is {found}, the profile {profile} says {expected}
-    hint: correct the one that is wrong, or leave the profile out; `rigpact show PROFILE` shows it
-    why: a reader of the profile's name builds the other side by it""")
-JOINTS = Rule.of("""RP757 warning declared-profile-of-other-joint-order
-    {stage} has its joints as {found}, which goes {way}; the profile {profile} says {expected}, as {other} goes
-    hint: compare both lists with the names that the network was exported with
-    why: every joint gets the command of another one, and each command is in range""")
-BY_NUMBERS = Rule.of("""RP758 warning declared-order-by-numbers
-    {numbers} orders by {count} numbers what {first} and {second} order by names: it is {meaning}
-    hint: leave the numbers out and select by name: take = the name of a list
-    why: a map of numbers does not say its direction, and its inverse looks as right""")
-TWO_ORDERS = Rule.of("""RP760 error declared-numbers-in-two-orders
-    {numbers} has no names: by position it is used at {first} in the order {order}, at {second} in the order {other}
-    hint: say names = the list that the numbers follow; each stage then finds its own
-    why: at one of the two places every joint has the number of another one""")
-RENAMED = Rule.of("""RP761 error declared-fields-renamed-by-position
-    {stage} says that its numbers are {found}, {source} gives the same names in the order {expected}
-    hint: put a select between them, or declare the order that the numbers have
-    why: the numbers stay where they are and get the names of others: left legs take the commands of right ones""")
-OTHER_NAMES = Rule.of("""RP771 warning declared-numbers-of-other-names
-    {numbers} has names ({found}, …) that are not the fields of {source} ({expected}, …): {stage} takes it by position
-    hint: write both with the same names; a suffix such as _joint is enough to keep them apart
-    why: the names look as if they decided the order, and they do not""")
-ROUNDED = Rule.of("""RP759 warning declared-statistic-rounded
-    the {count} numbers of {what} have at most {digits} significant digits: rounded, they are off by up to {error:.2%}
-    hint: take them from the file that training wrote, with all digits; keep the rounded ones for people
-    why: the network was trained with the exact numbers: every input of the engine is off by that share""")
-UNUSED = Rule.of("""RP762 warning declared-numbers-unused
-    no stage takes {numbers} ({count} numbers)
-    hint: name it where it is applied, or leave it out
-    why: a statistic that is declared and not applied is one that the engine forgot as well""")
-IDENTITY = Rule.of("""RP763 info declared-stage-is-identity
-    {stage} changes nothing: {reason}
-    hint: leave it out; where sides read it differently, declare both readings: a table with value and wrong
-    why: the factor, the order or the range that was meant may be missing""")
-TWICE = Rule.of("""RP764 warning declared-scale-applied-twice
-    {stage} scales by {numbers} what {earlier} has already scaled by the same
-    hint: keep one of the two
-    why: the network gets every number scaled by the square of the factor of its training""")
+rules = Rules("declared_contract")
+
 
 _KINDS = {FieldKind.QUATERNION_WXYZ: "wxyz", FieldKind.QUATERNION_XYZW: "xyzw"}
 _WAYS = {"breadth_first": "level by level", "depth_first": "limb by limb"}
@@ -93,7 +55,7 @@ def _check_profile(view: DeclaredView) -> Iterator[Finding]:
 
 def _contradicted(view: DeclaredView, profile: Profile, place: str, found: tuple[str, str, str]) -> Finding:
     what, value, expected = found
-    return CONTRADICTED.at(view.path, place, what=what, found=value, profile=profile.name, expected=expected)
+    return rules.CONTRADICTED.at(view.path, place, what=what, found=value, profile=profile.name, expected=expected)
 
 
 def _of_field(profile: Profile, field: Field) -> Iterator[tuple[str, str, str]]:
@@ -124,7 +86,7 @@ def _joints(view: DeclaredView, profile: Profile) -> Iterator[Finding]:
                     "other": other,
                 }
                 way = next(_WAYS[each] for each in _WAYS if each != expected)
-                yield JOINTS.at(view.path, view.at(name), way=way, expected=_WAYS[expected], **values)
+                yield rules.JOINTS.at(view.path, view.at(name), way=way, expected=_WAYS[expected], **values)
 
 
 def _list_that_goes(expected: str, view: DeclaredView, own: Names) -> str | None:
@@ -169,7 +131,7 @@ def _check_orders_in_numbers(view: DeclaredView) -> Iterator[Finding]:
                 )
                 values = {"numbers": name, "count": order.size, "first": first, "second": second}
                 meaning = next(fits, "neither map between them")
-                yield BY_NUMBERS.at(view.path, ("numbers", name), meaning=meaning, **values)
+                yield rules.BY_NUMBERS.at(view.path, ("numbers", name), meaning=meaning, **values)
                 break
 
 
@@ -184,7 +146,7 @@ def _check_two_orders(view: DeclaredView) -> Iterator[Finding]:
         for (first, order), (second, other) in combinations(places, 2):
             if is_reordered(order, other) and _moves(value, order, other):
                 values = {"first": first, "order": view.list_of(order), "second": second, "other": view.list_of(other)}
-                yield TWO_ORDERS.at(view.path, ("numbers", name), numbers=name, **values)
+                yield rules.TWO_ORDERS.at(view.path, ("numbers", name), numbers=name, **values)
                 break
 
 
@@ -218,7 +180,7 @@ def _check_renamed(view: DeclaredView) -> Iterator[Finding]:
             theirs = view.names(source)
             if is_reordered(own, theirs):
                 values = {"found": view.list_of(own), "source": source, "expected": view.list_of(theirs)}
-                yield RENAMED.at(view.path, view.at(stage), stage=stage, **values)
+                yield rules.RENAMED.at(view.path, view.at(stage), stage=stage, **values)
                 break
 
 
@@ -231,7 +193,7 @@ def _check_other_names(view: DeclaredView) -> Iterator[Finding]:
         if len(words) == len(own) and sorted(words) != sorted(own):
             values = {"numbers": name, "found": words[0], "expected": own[0], "stage": stage}
             source = (view.inputs_of(stage) or (stage,))[0]
-            yield OTHER_NAMES.at(view.path, view.at(stage, key), source=source, **values)
+            yield rules.OTHER_NAMES.at(view.path, view.at(stage, key), source=source, **values)
 
 
 def _check_numbers(view: DeclaredView) -> Iterator[Finding]:
@@ -240,10 +202,10 @@ def _check_numbers(view: DeclaredView) -> Iterator[Finding]:
             value = view.numbers(stage, key)
             if key in table and value is not None and is_rounded(value):
                 values = {"count": value.size, "digits": MOST_DIGITS, "error": _largest_share(value)}
-                yield ROUNDED.at(view.path, view.at(stage, key), what=f"the {key} of {stage}", **values)
+                yield rules.ROUNDED.at(view.path, view.at(stage, key), what=f"the {key} of {stage}", **values)
     for name in unused_numbers(view):
         count = np.size(view.declaration.constants["numbers"][name])
-        yield UNUSED.at(view.path, ("numbers", name), numbers=name, count=count)
+        yield rules.UNUSED.at(view.path, ("numbers", name), numbers=name, count=count)
 
 
 def unused_numbers(view: DeclaredView) -> list[str]:
@@ -286,7 +248,7 @@ def _check_idle(view: DeclaredView) -> Iterator[Finding]:
         idle = _IDLE.get(view.operation(stage))
         reason = "" if idle is None else idle(view, stage)
         if reason and not any(isinstance(value, dict) and "wrong" in value for value in (table, *table.values())):
-            yield IDENTITY.at(view.path, view.at(stage), stage=stage, reason=reason)
+            yield rules.IDENTITY.at(view.path, view.at(stage), stage=stage, reason=reason)
 
 
 def _idle_affine(view: DeclaredView, stage: str) -> str:
@@ -337,7 +299,7 @@ def _check_scaled_before(view: DeclaredView, stage: str) -> Iterator[Finding]:
     before = need(view.scale(earlier))
     factors = np.broadcast_to(before, view.layout(earlier).width)[[place for _, place in channels]]
     if changes_much(own) and np.allclose(factors, own, rtol=1e-6, atol=0.0):
-        yield TWICE.at(view.path, view.at(stage), stage=stage, numbers=shown_numbers(own), earlier=earlier)
+        yield rules.TWICE.at(view.path, view.at(stage), stage=stage, numbers=shown_numbers(own), earlier=earlier)
 
 
 def changes_much(scale: FloatArray) -> bool:
@@ -352,4 +314,4 @@ def shown_numbers(value: FloatArray) -> str:
 
 _ORDERS = (_check_orders_in_numbers, _check_two_orders, _check_renamed, _check_other_names)
 _CHECKS = (_check_profile, *_ORDERS, _check_numbers, _check_idle, _check_applied_twice)
-FAMILY = family(globals(), (Need.DECLARATION,), *_CHECKS)
+FAMILY = rules.family("FAMILY", (Need.DECLARATION,), *_CHECKS)

@@ -9,37 +9,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.edges import Edge, before_output, behind_input
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.rules.bundle_view import need
 from rigpact.contract.rules.declared_contract import changes_much, shown_numbers, unused_numbers
-from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.family import Need, Rules, findings_of
 from rigpact.contract.rules.system_view import DeclaredNetwork, DeclaredView
 from rigpact.contract.rules.wording import first_unlike, listed
 from rigpact.contract.statistics import FloatArray
 
-TWO_NORMALISERS = Rule.of("""RP765 warning model-normaliser-outside-and-inside
-    {stage} normalises what goes into {input}, and the model does it again with the same numbers ({operators})
-    hint: leave the stage out, or export the network without its normaliser
-    why: normalised twice, every input is near 0: the network stands still or answers to noise""")
-NO_NORMALISER = Rule.of("""RP766 warning model-normaliser-nowhere
-    {numbers} holds {count} numbers, as many as {vector}: no stage applies it, nor does the model
-    hint: normalise before the network with it, or export the network with its normaliser
-    why: the network gets numbers of another size than it was trained with""")
-SCALED_INSIDE = Rule.of("""RP767 warning model-scale-outside-and-inside
-    {stage} multiplies by {numbers}, and the model does it again at {tensor} ({operators})
-    hint: keep one of the two: ask whether the exporter put the factor into the graph
-    why: the network's input or answer is scaled by the square of the factor""")
-DIFFERS = Rule.of("""RP768 warning model-metadata-differs
-    {key} in the model's metadata: {found}; the contract has {expected}
-    hint: ask the side that trained which one the network was trained with; correct the other
-    why: the exporter wrote the numbers of the training; the contract has those of the engine""")
-ROUNDED = Rule.of("""RP769 info model-metadata-has-more-digits
-    {what} is rounded: {declared:g} for {found:g} at {address}, {error:.1%} off ({count} such numbers)
-    hint: take the numbers that training computed with, not those that an exporter printed
-    why: the network was trained with the exact factor: every command is off by that share""")
+rules = Rules("declared_models")
+
 
 _SAME = 0.01
 """An exporter's three digits move a number by up to half a percent, on either side."""
@@ -65,9 +47,9 @@ def _input(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> I
     for stage, inside in _scaled_outside(view, vector, edge):
         values = {"stage": stage, "operators": ", ".join(edge.operators)}
         if edge.normalises and view.operation(stage) == "normalise":
-            yield TWO_NORMALISERS.at(graph.path, (tensor,), input=tensor, **values)
+            yield rules.TWO_NORMALISERS.at(graph.path, (tensor,), input=tensor, **values)
         else:
-            yield SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, numbers=shown_numbers(inside), **values)
+            yield rules.SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, numbers=shown_numbers(inside), **values)
 
 
 def _scaled_outside(view: DeclaredView, vector: str, edge: Edge) -> Iterator[tuple[str, FloatArray]]:
@@ -91,7 +73,7 @@ def _nowhere(view: DeclaredView, vector: str) -> Iterator[Finding]:
     is_normalised = any(view.operation(name) == "normalise" for name, _ in view.channels(vector))
     for name in unused_numbers(view) if not is_normalised and width > 1 else ():
         if np.size(view.declaration.constants["numbers"][name]) == width:
-            yield NO_NORMALISER.at(view.path, ("numbers", name), numbers=name, count=width, vector=vector)
+            yield rules.NO_NORMALISER.at(view.path, ("numbers", name), numbers=name, count=width, vector=vector)
 
 
 def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> Iterator[Finding]:
@@ -103,11 +85,11 @@ def _output(view: DeclaredView, graph: ModelGraph, tensor: str, vector: str) -> 
             continue
         if np.allclose(edge.scale, scale, rtol=_SAME, atol=0.0):
             values = {"stage": stage, "numbers": shown_numbers(scale), "operators": ", ".join(edge.operators)}
-            yield SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, **values)
+            yield rules.SCALED_INSIDE.at(graph.path, (tensor,), tensor=tensor, **values)
 
 
 def _differs(said: DeclaredNetwork, key: str, found: str, expected: str) -> Finding:
-    return DIFFERS.at(said.model.path, ("metadata", key), key=key, found=found, expected=expected)
+    return rules.DIFFERS.at(said.model.path, ("metadata", key), key=key, found=found, expected=expected)
 
 
 def _check_joints(said: DeclaredNetwork) -> Iterator[Finding]:
@@ -161,7 +143,7 @@ def _compared(
         declared, found = float(own[worst]), float(expected[worst])
         if chosen is is_rounding:
             values = {"what": what, "address": names[worst], "error": float(shares[worst]), "count": count}
-            yield ROUNDED.at(said.model.path, ("metadata", key), declared=declared, found=found, **values)
+            yield rules.ROUNDED.at(said.model.path, ("metadata", key), declared=declared, found=found, **values)
         else:
             more = f" ({count} such numbers)" if count > 1 else ""
             yield _differs(said, key, f"{found:g} at {names[worst]}{more}", f"{declared:g} as {what}")
@@ -196,4 +178,4 @@ def _check_lengths(said: DeclaredNetwork) -> Iterator[Finding]:
 
 
 _METADATA = (_check_joints, _check_applied, _check_terms, _check_lengths)
-FAMILY = family(globals(), (Need.DECLARATION, Need.MODEL), _check_edges, *_METADATA)
+FAMILY = rules.family("FAMILY", (Need.DECLARATION, Need.MODEL), _check_edges, *_METADATA)

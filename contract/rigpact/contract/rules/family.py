@@ -4,17 +4,19 @@ The catalogue lists the families and runs them. A check says by the types of its
 such part of a subject. What has to know which rules run on which files reads `Family.needs`.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache, cached_property
 from inspect import get_annotations
 from itertools import product
+from pathlib import Path
 from typing import Any, ParamSpec
 
 from rigpact.contract.documents import Document, Kind
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.model.graph import ModelGraph
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.rules.bundle_view import Auxiliary, BundleView, Unread, auxiliaries
@@ -115,13 +117,8 @@ class Need(StrEnum):
 
 @dataclass(frozen=True)
 class Texts:
-    """Rules whose findings come with a measurement: a comparison, the gate, a training side's functions.
+    """Rules about one thing. about: what they are about, in words."""
 
-    module: where they stand, by its `__name__`. about: what they are about, in words. Whoever measures judges the numbers;
-    these rules judge no file.
-    """
-
-    module: str
     about: str
     rules: tuple[Rule, ...]
 
@@ -145,24 +142,45 @@ class Family(Texts):
                 yield from _alone(check, *chosen) if len(kinds) == 1 else findings_of((check,), *chosen)
 
 
-def texts(names: Mapping[str, Any], about: str = "") -> Texts:
-    """The rules of a module, by its `globals()`, as far as they stand below those of the one before; see `family`."""
-    taken = {rule for value in names.values() if isinstance(value, Texts) for rule in value.rules}
-    values = (each for value in names.values() for each in (value.values() if isinstance(value, Mapping) else (value,)))
-    rules = (value for value in values if isinstance(value, Rule) and value not in taken)
-    first = str(names["__doc__"]).partition("\n")[0]
-    said = about or first.rpartition("RP")[2].partition(": ")[2].rstrip(".")
-    return Texts(names["__name__"], said, tuple(dict.fromkeys(rules)))
+class Rules:
+    """The rules of a module by their names in rules.toml, as `rules.STD_NOT_POSITIVE`; `families`: those of each family."""
+
+    def __init__(self, module: str) -> None:
+        self._by_name: dict[str, Rule] = {}
+        self.families: dict[str, Texts] = {}
+        for name, family in _texts()[module].items():
+            own = {key: _rule(**entry) for key, entry in family.items() if key != "about"}
+            self._by_name |= own
+            self.families[name] = Texts(family["about"], tuple(own.values()))
+
+    def __getattr__(self, name: str) -> Rule:
+        by_name: dict[str, Rule] = vars(self).get("_by_name", {})
+        if name not in by_name:
+            raise AttributeError(f"rules.toml has no rule {name} of this module")
+        return by_name[name]
+
+    def family(self, name: str, needs: tuple[Need, ...], *checks: Check) -> Family:
+        """One of its families: all that must be given, and what finds its findings."""
+        own = self.families[name]
+        return Family(own.about, own.rules, needs, checks)
 
 
-def family(names: Mapping[str, Any], needs: tuple[Need, ...], *checks: Check, about: str = "") -> Family:
-    """A family of a module, by its `globals()`: rules, all that must be given, and checks.
+@cache
+def _texts() -> dict[str, dict[str, dict[str, Any]]]:
+    return tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
 
-    Its rules are all that stand above it, by themselves or in a table, and are no other family's; such a module imports no rule
-    by its name. about: what they are about; the first line of the module's docstring, without its codes, where it is left out.
-    """
-    own = texts(names, about)
-    return Family(own.module, own.about, own.rules, needs, checks)
+
+def _rule(rule: str, message: str, hint: str, why: str, about: str = "", follows: str = "") -> Rule:
+    code, severity, name, *refused = rule.split()
+    own = tuple(follows.split())
+    return Rule(code, name, message, hint, why, bool(refused), about, own, severity=Severity(severity))
+
+
+answers, geometry = Rules("answers"), Rules("geometry")
+"""Rules whose findings come with a measurement: two recordings, a run, a canary, waivers, the gate; a training side's functions.
+
+Whoever measures judges the numbers; these rules judge no file.
+"""
 
 
 def findings_of(checks: Iterable[Callable[P, Iterable[Finding]]], *parts: P.args, **_: P.kwargs) -> Iterator[Finding]:

@@ -12,78 +12,17 @@ from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.edges import clamps
 from rigpact.contract.model.graph import ESCAPES, MISSING, ModelGraph, Node, TensorSignature, Weight
-from rigpact.contract.rules.family import Artefacts, Need, family
+from rigpact.contract.rules.family import Artefacts, Need, Rules
 from rigpact.contract.rules.wording import and_more, first_in, listed
+
+rules = Rules("model_graph")
+
 
 OLDEST_OPSET, NEWEST_OPSET = 7, 18
 """onnxruntime promises opset 7 and later; 18 is what the contract's exporter writes and the deployed engine runs."""
 
-MODEL_NOT_LOADABLE = Rule.of("""RP420 error model-not-loadable
-    onnxruntime does not load the model: {reason}
-    hint: the findings beside this one may say why; else export again and look at the exporter's warnings
-    why: the engine's runtime is onnxruntime too: the character does not move""")
-OPSET_TOO_OLD = Rule.of("""RP421 error model-opset-too-old
-    operator set {found}: onnxruntime promises {limit} and later
-    hint: export again with opset 18, or convert with onnx.version_converter
-    why: operators changed their meaning since; the same model may give other numbers tomorrow""")
-OPSET_TOO_NEW = Rule.of("""RP422 warning model-opset-too-new
-    operator set {found}: the contract's exporter writes {limit}
-    hint: export with opset_version=18
-    why: an engine ships an older onnxruntime than the desk has: the import works here and fails there""")
-OPSET_NOT_THE_CONTRACTS = Rule.of("""RP450 warning model-opset-below-contract
-    operator set {found}: the contract's exporter writes {limit}
-    hint: export with opset_version=18; a converter or an old script wrote this file
-    why: the model did not come from the contract's exporter: nobody checked its clamps, names and order, and operators changed
-    their meaning in between""")
-OPSET_MISSING = Rule.of("""RP423 error model-opset-missing
-    the model declares no version of the standard operator set
-    hint: export again; a converter or a hand edit lost opset_import
-    why: no runtime knows what its operators mean""")
-BATCH_AXES_DIFFER = Rule.of("""RP424 warning model-batch-axes-differ
-    the inputs' batch axes are not the same: {found}
-    hint: give all five inputs one batch axis: 1, or one symbol
-    why: it runs with one row; with two, rows of one input meet the single row of another, or the run fails""")
-INPUT_UNUSED = Rule.of("""RP425 error model-input-unused
-    input {index} ({name}) does not reach the output{how}
-    hint: look where the network lost it: a branch that was cut, a detach, a wrong variable in forward()
-    why: the character ignores these inputs: the player's command, its feet or its past""")
-TRAINING_MODE = Rule.of("""RP426 error model-in-training-mode
-    {op} is exported in training mode
-    hint: call model.eval() before exporting
-    why: dropout makes every frame random, batch normalisation makes it depend on itself: the pose jitters""")
-RANDOM_NODE = Rule.of("""RP428 error model-draws-random-numbers
-    {op} draws random numbers{more}
-    hint: call model.eval() before exporting; take sampling out of forward()
-    why: the same inputs give another pose each time: nothing can be reproduced or compared""")
-INPUT_CLAMPED = Rule.of("""RP430 info model-input-clamped
-    {name} is clamped to [{low:g}, {high:g}] inside the graph
-    hint: fine if training clamps as well; otherwise values outside are clipped silently
-    why: a near-constant channel reaches such values easily; the engine's trace shows them uncut, the network sees them cut""")
-CLAMP_EMPTY = Rule.of("""RP431 error model-clamp-empty
-    Clip from {low:g} to {high:g}: the lower bound is not below the upper
-    hint: the bounds are swapped, or both were exported as one constant
-    why: every number becomes the same: the input no longer matters""")
-DOUBLE_PRECISION = Rule.of("""RP432 warning model-double-precision
-    float64 inside the graph: {what}{more}
-    hint: cast the parameters to float32 before exporting; a Python float or numpy scalar often brings it in
-    why: slow on a CPU and refused by GPU runtimes, which then fall back or fail in the build""")
-HALF_PRECISION = Rule.of("""RP433 warning model-half-precision
-    {dtype} inside the graph: {what}{more}
-    hint: export in float32, or record the reference with the same precision
-    why: three decimal digits: poses shimmer, and no comparison with the training side can hold its tolerances""")
-QUANTISED = Rule.of("""RP434 warning model-quantised
-    {op} works on 8-bit numbers{more}
-    hint: compare the quantised model with the original before shipping; export in float32 for parity
-    why: rounding of a percent: the pose differs from training's, frame after frame in free-run""")
-FOREIGN_OPERATOR = Rule.of("""RP435 warning model-operator-not-standard
-    {op} is of the domain {domain}, not of the ONNX standard{more}
-    hint: export with standard operators; do not save a model that a runtime has optimised
-    why: the runtime of the desk may have it, that of the engine or console has not""")
-FLOW_CONTROL = Rule.of("""RP445 warning model-has-branches-or-loops
-    {op} chooses or repeats at run time{more}
-    hint: write it as tensor operations, or fix the choice before exporting
-    why: GPU runtimes refuse it, and the time of a frame depends on its input""")
-ABOUT_THE_EXPORTER = (OPSET_TOO_NEW, OPSET_NOT_THE_CONTRACTS)
+
+ABOUT_THE_EXPORTER = (rules.OPSET_TOO_NEW, rules.OPSET_NOT_THE_CONTRACTS)
 """What only the exporter of a schema bundle promises: other systems' models have the operator set of their own tools."""
 
 _STANDARD = {"", "ai.onnx"}
@@ -97,7 +36,7 @@ _CAST_TO = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16"}
 def _check_graph(subject: Artefacts) -> Iterator[Finding]:
     for model in subject.models:
         if model.refusal:
-            yield MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
+            yield rules.MODEL_NOT_LOADABLE.at(model.path, "", reason=model.refusal)
         if model.graph is not None:
             # the engine of a bundle reads output 0; networks of other contracts may have more outputs than one
             answers = model.graph.outputs[:1] if subject.bundle is not None else model.graph.outputs
@@ -121,11 +60,11 @@ def _check_operators_of(graph: ModelGraph) -> Iterator[Finding]:
 def _check_opset(graph: ModelGraph) -> Iterator[Finding]:
     found = max((version for domain, version in graph.opsets.items() if domain in _STANDARD), default=None)
     if found is None:
-        yield OPSET_MISSING.at(graph.path, "/opset_import")
+        yield rules.OPSET_MISSING.at(graph.path, "/opset_import")
     elif found < OLDEST_OPSET:
-        yield OPSET_TOO_OLD.at(graph.path, "/opset_import", found=found, limit=OLDEST_OPSET)
+        yield rules.OPSET_TOO_OLD.at(graph.path, "/opset_import", found=found, limit=OLDEST_OPSET)
     elif found != NEWEST_OPSET:
-        rule = OPSET_NOT_THE_CONTRACTS if found < NEWEST_OPSET else OPSET_TOO_NEW
+        rule = rules.OPSET_NOT_THE_CONTRACTS if found < NEWEST_OPSET else rules.OPSET_TOO_NEW
         yield rule.at(graph.path, "/opset_import", found=found, limit=NEWEST_OPSET)
 
 
@@ -133,7 +72,7 @@ def _check_batch_axes(graph: ModelGraph) -> Iterator[Finding]:
     axes = {entry.name: _batch_axis(entry) for entry in graph.inputs if entry.shape}
     if len(set(axes.values())) > 1:
         found = ", ".join(f"{name} {'?' if axis is None else axis}" for name, axis in axes.items())
-        yield BATCH_AXES_DIFFER.at(graph.path, "/graph/input", found=found)
+        yield rules.BATCH_AXES_DIFFER.at(graph.path, "/graph/input", found=found)
 
 
 def _batch_axis(entry: TensorSignature) -> int | str | None:
@@ -149,7 +88,7 @@ def _check_inputs_used(graph: ModelGraph, outputs: Sequence[str]) -> Iterator[Fi
     for index, entry in enumerate(graph.inputs):
         if entry.name not in values:
             how = " (only its shape does)" if entry.name in shapes else ""
-            yield INPUT_UNUSED.at(graph.path, ("graph", "input", index), index=index, name=entry.name, how=how)
+            yield rules.INPUT_UNUSED.at(graph.path, ("graph", "input", index), index=index, name=entry.name, how=how)
 
 
 def _reached(graph: ModelGraph, outputs: Sequence[str]) -> tuple[set[str], set[str]]:
@@ -172,7 +111,7 @@ def _check_training_mode(graph: ModelGraph) -> Iterator[Finding]:
     for node in graph.nodes:
         trains = _TRAINS.get(node.op)
         if trains is not None and trains(graph, node):
-            yield TRAINING_MODE.at(graph.path, node.pointer, op=node.op)
+            yield rules.TRAINING_MODE.at(graph.path, node.pointer, op=node.op)
 
 
 def _dropout_trains(graph: ModelGraph, node: Node) -> bool:
@@ -197,9 +136,9 @@ def _check_clamps(graph: ModelGraph) -> Iterator[Finding]:
     for clamp in clamps(graph):
         bounds = {"low": clamp.low, "high": clamp.high}
         if clamp.low >= clamp.high:
-            yield CLAMP_EMPTY.at(graph.path, clamp.pointer, **bounds)
+            yield rules.CLAMP_EMPTY.at(graph.path, clamp.pointer, **bounds)
         elif clamp.source:
-            yield INPUT_CLAMPED.at(graph.path, clamp.pointer, name=clamp.source, **bounds)
+            yield rules.INPUT_CLAMPED.at(graph.path, clamp.pointer, name=clamp.source, **bounds)
 
 
 def _check_precision(graph: ModelGraph) -> Iterator[Finding]:
@@ -210,66 +149,26 @@ def _check_precision(graph: ModelGraph) -> Iterator[Finding]:
         if node.op == "Cast":
             dtype = _CAST_TO.get(int(node.attributes.get("to", 0)), "")
             places.setdefault(dtype, []).append((node.pointer, "a Cast"))
-    for dtype, rule in (("float64", DOUBLE_PRECISION), ("float16", HALF_PRECISION), ("bfloat16", HALF_PRECISION)):
+    for dtype, rule in (
+        ("float64", rules.DOUBLE_PRECISION),
+        ("float16", rules.HALF_PRECISION),
+        ("bfloat16", rules.HALF_PRECISION),
+    ):
         for (pointer, what), more in first_in(places.get(dtype, []), "places"):
             yield rule.at(graph.path, pointer, what=what, dtype=dtype, more=more)
 
 
 _BY_OPERATOR: tuple[tuple[Rule, Callable[[ModelGraph, Node], bool]], ...] = (
-    (RANDOM_NODE, lambda _graph, node: node.op in _RANDOM),
-    (QUANTISED, lambda _graph, node: node.op in _QUANTISED),
-    (FLOW_CONTROL, lambda _graph, node: node.op in _BRANCHING),
-    (FOREIGN_OPERATOR, lambda graph, node: node.domain not in _STANDARD | graph.own_domains),
+    (rules.RANDOM_NODE, lambda _graph, node: node.op in _RANDOM),
+    (rules.QUANTISED, lambda _graph, node: node.op in _QUANTISED),
+    (rules.FLOW_CONTROL, lambda _graph, node: node.op in _BRANCHING),
+    (rules.FOREIGN_OPERATOR, lambda graph, node: node.domain not in _STANDARD | graph.own_domains),
 )
 
 
 LARGEST_BYTES = 2**31 - 1
 """The largest protobuf message, and so the largest ONNX file."""
 
-WEIGHT_NOT_FINITE = Rule.of("""RP429 error model-weight-not-finite
-    {weight}{place} = {value}{more}
-    hint: the training run diverged: go back to an earlier checkpoint
-    why: every output that it reaches is not a number: the character vanishes""")
-EXTERNAL_ESCAPES = Rule.of("""RP436 error model-weights-outside-folder
-    {weight} is to be read from {location!r}, outside the model's folder; it was not opened
-    hint: save the model again with its weights beside it; do not open models of unknown origin with other tools
-    why: such a model reads any file of the machine that loads it""")
-EXTERNAL_MISSING = Rule.of("""RP437 error model-weights-missing
-    {weight} stands in {location!r}, which is {found}
-    hint: copy the weights file with the model, or save both as one file
-    why: the model does not load: the character does not move""")
-EXTERNAL_WEIGHTS = Rule.of("""RP438 warning model-weights-in-second-file
-    {count} weights ({megabytes:.1f} MB) stand in {location!r}
-    hint: save as one file (onnx.save with save_as_external_data=False)
-    why: the engine imports one file; copied alone, the model does not load""")
-TOO_LARGE = Rule.of("""RP439 error model-too-large
-    the weights take {found} bytes, one file holds at most {limit}
-    hint: a motion network has a few million numbers: was the wrong model, or the optimiser's state, exported?
-    why: it cannot be one file, and the engine imports one file""")
-WEIGHT_UNUSED = Rule.of("""RP440 warning model-weight-unused
-    no node reads {weight} ({shape}){more}
-    hint: look whether a part of the network was lost in the export; else remove it
-    why: trained numbers that nothing reads are a branch of the network that the character plays without""")
-WEIGHT_REPEATED = Rule.of("""RP441 error model-weight-name-repeated
-    {count} weights are called {weight}
-    hint: export again; a merge of two graphs did not rename
-    why: which one counts depends on the runtime""")
-INPUT_HAS_DEFAULT = Rule.of("""RP442 error model-input-has-default
-    the input {name} has a default value of the same name
-    hint: remove the initializer of that name
-    why: onnxruntime then does not count it among the inputs: the engine binds the others one place too early""")
-WEIGHTS_AS_INPUTS = Rule.of("""RP443 warning model-weights-listed-as-inputs
-    {count} weights are listed among the graph's inputs ({names})
-    hint: export with keep_initializers_as_inputs=False
-    why: a runtime that counts them sees more than five inputs; others cannot fold them into the graph""")
-WEIGHT_ALL_ZERO = Rule.of("""RP444 warning model-weight-all-zero
-    {weight} ({shape}) is zero throughout
-    hint: a layer that was never trained or never loaded; look at the checkpoint's missing keys
-    why: whatever goes through that layer does not arrive""")
-CONSTANT_INFINITE = Rule.of("""RP446 info model-constant-infinite
-    {weight} holds {value}{more}; every way to the output passes {catchers}, which keeps it out
-    hint: nothing to do for an attention mask; `rigpact nan` says whether a run gets past it
-    why: a mask over every place leaves 0/0: the character vanishes in that frame""")
 
 _CATCHES: dict[str, frozenset[float]] = {
     **dict.fromkeys(("Softmax", "Max", "Relu", "Exp"), frozenset({-math.inf})),
@@ -292,9 +191,11 @@ def _check_numbers(graph: ModelGraph) -> Iterator[Finding]:
             place = f"[{', '.join(map(str, bad.index))}]" if bad.index else ""  # a single number has no index
             more, catchers = and_more(bad.count - 1, "in the same weight"), listed(sorted(_catchers(graph, weight)))
             values = {"weight": weight.name, "value": bad.value, "more": more, "place": place, "catchers": catchers}
-            yield (CONSTANT_INFINITE if catchers else WEIGHT_NOT_FINITE).at(graph.path, weight.pointer, **values)
+            yield (rules.CONSTANT_INFINITE if catchers else rules.WEIGHT_NOT_FINITE).at(
+                graph.path, weight.pointer, **values
+            )
         elif weight.all_zero and len(weight.shape) > 1:  # a bias of zeros is common
-            yield WEIGHT_ALL_ZERO.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight))
+            yield rules.WEIGHT_ALL_ZERO.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight))
 
 
 def _catchers(graph: ModelGraph, weight: Weight) -> set[str]:
@@ -327,19 +228,19 @@ def _check_places(graph: ModelGraph) -> Iterator[Finding]:
             continue
         values = {"weight": weight.name, "location": weight.external.location}
         if weight.external.problem == ESCAPES:
-            yield EXTERNAL_ESCAPES.at(graph.path, weight.pointer, **values)
+            yield rules.EXTERNAL_ESCAPES.at(graph.path, weight.pointer, **values)
         elif weight.external.problem:
             found = "not there" if weight.external.problem == MISSING else "too short"
-            yield EXTERNAL_MISSING.at(graph.path, weight.pointer, found=found, **values)
+            yield rules.EXTERNAL_MISSING.at(graph.path, weight.pointer, found=found, **values)
         else:
             sound.setdefault(weight.external.location, []).append(weight)
     for location, weights in sound.items():
         megabytes = sum(weight.bytes for weight in weights) / 1e6
         said = {"count": len(weights), "megabytes": megabytes, "location": location}
-        yield EXTERNAL_WEIGHTS.at(graph.path, weights[0].pointer, **said)
+        yield rules.EXTERNAL_WEIGHTS.at(graph.path, weights[0].pointer, **said)
     found_bytes = sum(weight.bytes for weight in graph.weights)
     if found_bytes > LARGEST_BYTES:
-        yield TOO_LARGE.at(graph.path, "/graph/initializer", found=found_bytes, limit=LARGEST_BYTES)
+        yield rules.TOO_LARGE.at(graph.path, "/graph/initializer", found=found_bytes, limit=LARGEST_BYTES)
 
 
 def _check_use(graph: ModelGraph) -> Iterator[Finding]:
@@ -347,24 +248,24 @@ def _check_use(graph: ModelGraph) -> Iterator[Finding]:
     unused = [w for w in graph.weights if w.name not in read and w.name not in {entry.name for entry in graph.outputs}]
     # constant folding leaves unused scalars
     for weight, more in first_in([weight for weight in unused if weight.shape], "weights"):
-        yield WEIGHT_UNUSED.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight), more=more)
+        yield rules.WEIGHT_UNUSED.at(graph.path, weight.pointer, weight=weight.name, shape=_shape(weight), more=more)
 
 
 def _check_names(graph: ModelGraph) -> Iterator[Finding]:
     for name, count in Counter(weight.name for weight in graph.weights).items():
         if count > 1:
-            yield WEIGHT_REPEATED.at(graph.path, graph.weight[name].pointer, weight=name, count=count)
+            yield rules.WEIGHT_REPEATED.at(graph.path, graph.weight[name].pointer, weight=name, count=count)
     listed_twice = {index: name for index, name in enumerate(graph.listed) if name in graph.weight}
     for index, name in listed_twice.items():
         if name in INPUTS:
-            yield INPUT_HAS_DEFAULT.at(graph.path, ("graph", "input", index), name=name)
+            yield rules.INPUT_HAS_DEFAULT.at(graph.path, ("graph", "input", index), name=name)
     others = [name for name in listed_twice.values() if name not in INPUTS]
     if others:
-        yield WEIGHTS_AS_INPUTS.at(graph.path, "/graph/input", count=len(others), names=listed(others))
+        yield rules.WEIGHTS_AS_INPUTS.at(graph.path, "/graph/input", count=len(others), names=listed(others))
 
 
 def _shape(weight: Weight) -> str:
     return " × ".join(map(str, weight.shape)) or "a single number"
 
 
-FAMILY = family(globals(), (Need.MODEL,), _check_graph, _check_numbers, _check_places, _check_use, _check_names)
+FAMILY = rules.family("FAMILY", (Need.MODEL,), _check_graph, _check_numbers, _check_places, _check_use, _check_names)

@@ -15,7 +15,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.rules.bundle_view import BundleView, known, member, need
-from rigpact.contract.rules.family import Need, family, findings_of
+from rigpact.contract.rules.family import Need, Rules, findings_of
 from rigpact.contract.rules.motion_view import Y_NORM, Y_RAW, Rows
 from rigpact.contract.rules.teacher_rows import not_poses
 from rigpact.contract.rules.wording import at_first, first_of
@@ -29,53 +29,12 @@ from rigpact.contract.skeleton import (
 )
 from rigpact.contract.statistics import FloatArray
 
-Y_RAW_DIFFERS = Rule.of("""RP630 error y-raw-differs
-    y_raw[{row}][{column}] = {found:.8g}, but y_norm·StdY + MuY = {expected:.8g} ({where}; rounding explains {bound:.1e}){more}
-    hint: export the prediction again with this bundle
-    why: y_raw was made with other statistics: comparing the engine with it blames the engine""")
-PREDICTION_HOLDS_RESIDUAL = Rule.of("""RP631 error prediction-holds-residual
-    prediction.y_norm is the network's residual, not a pose: composed onto the state it misses the next teacher pose by
-    {residual_deg:.2f}° on average, read as a pose by {pose_deg:.2f}°
-    hint: record (encode(R_next) − MuY) / StdY; or keep the file as a recording of the network's output
-    why: the engine plays y_norm as a pose: the character twitches about its mean pose""")
-PREDICTION_NOT_NORMALISED = Rule.of("""RP620 error prediction-not-normalised
-    prediction.y_norm is a pose that was never normalised: as it stands it misses the next teacher pose by {raw_deg:.2f}° on
-    average, un-normalised with MuY and StdY by {pose_deg:.2f}°
-    hint: record (encode(R_next) − MuY) / StdY in y_norm; the pose itself belongs in y_raw
-    why: the engine un-normalises y_norm once more: every bone lies near its mean pose, whatever the network said""")
-NOT_A_POSE = Rule.of("""RP632 warning prediction-not-a-pose
-    prediction.y_norm, row {row}, {bone}: un-normalised with MuY and StdY, its columns are {defect:.3g} from those of a
-    rotation{more}
-    hint: record the pose after reprojection, (encode(R_next) − MuY) / StdY
-    why: the pose that is compared with the engine's is not the one that the engine can reach""")
-COMPOSED_WITH_TARGET = Rule.of("""RP633 error prediction-composed-with-target
-    the predicted steps are {slope:.2f} times the true ones (± {spread:.2f}): the network's rotation was composed with the target
-    pose, not with the current one; the reported error of {error_deg:.3f}° is the size of that rotation, not an error
-    hint: compose with the pose of row t; the target of row t is the pose of row t+1
-    why: the answer leaks into the prediction: the number says nothing about the network, and the engine's pose, composed rightly,
-    seems to differ""")
-DIAGNOSTICS_DIFFER = Rule.of("""RP634 warning diagnostics-not-reproducible
-    diagnostics.{key} is {found:.6g}, the rows of the file give {expected:.6g} (or within {slack:.2g} of it)
-    hint: recompute the diagnostics after the last change of the rows
-    why: a model is chosen by this number; it belongs to another prediction
-    follows: RP633""")
-WORSE_THAN_COPYING = Rule.of("""RP635 warning prediction-worse-than-copying
-    the prediction misses the next pose by {model_deg:.4f}° on average, the unchanged current pose by {copy_deg:.4f}°
-    hint: a network that does nothing would score better; look at RP631 and RP633 first, then at the training
-    why: in the game such a network adds shaking to the character
-    follows: RP633 RP636 RP637""")
-PREDICTION_FROZEN = Rule.of("""RP636 error prediction-frozen
-    all {count} rows of prediction.y_norm are one pose, while the teacher moves by {step_deg:.3f}° a frame
-    hint: the rollout recorded its first answer again and again, or fed the same inputs
-    why: the character stands still in playback, and every comparison is with one frame""")
-EQUALS_TARGET = Rule.of("""RP637 error prediction-equals-target
-    prediction.y_norm is its own target: {worst_deg:.2g}° away at most, while the teacher moves by {step_deg:.3f}° a frame
-    hint: the rollout wrote the target instead of the network's pose
-    why: the error of zero says nothing about the network, and no engine can agree with it""")
+rules = Rules("prediction")
 
-NOT_POSES = (PREDICTION_HOLDS_RESIDUAL, PREDICTION_NOT_NORMALISED)
+
+NOT_POSES = (rules.PREDICTION_HOLDS_RESIDUAL, rules.PREDICTION_NOT_NORMALISED)
 """Of a prediction with such a finding, `y_norm` read as the contract says is no pose: nobody draws one."""
-SAY_NOTHING = (*NOT_POSES, COMPOSED_WITH_TARGET)
+SAY_NOTHING = (*NOT_POSES, rules.COMPOSED_WITH_TARGET)
 """Of a prediction with such a finding, the distance from the next pose says nothing of its network."""
 UNIT_ROUNDOFF = 2.0**-24
 SAME_DEG = 1e-3
@@ -168,8 +127,7 @@ def _check_prediction(rows: Rows) -> Iterator[Finding]:
         yield from misread or findings_of((_check_columns, _check_poses), rows)
 
 
-_ABOUT = "what the numbers of a teacher prediction mean"
-FAMILY = family(globals(), (Need.PREDICTION, Need.BUNDLE), _check_prediction, about=_ABOUT)
+FAMILY = rules.family("FAMILY", (Need.PREDICTION, Need.BUNDLE), _check_prediction)
 
 
 def _check_y_raw(rows: Rows) -> Iterator[Finding]:
@@ -179,20 +137,20 @@ def _check_y_raw(rows: Rows) -> Iterator[Finding]:
     names = rows.bundle.finite("MuY", rows.bundle.output)
     values = {"where": lambda _, column: names.where(column), "found": y_raw, "expected": expected, "bound": bound}
     bad, place = np.abs(expected - y_raw) > bound, (*Y_RAW, ..., ...)
-    yield from at_first(Y_RAW_DIFFERS, rows.path, place, bad, "in this array", "row column", **values)
+    yield from at_first(rules.Y_RAW_DIFFERS, rows.path, place, bad, "in this array", "row column", **values)
 
 
 def _check_meaning(rows: Rows) -> Iterator[Finding]:
     found = readings(rows)
     if found.holds_poses_as_they_are:
-        yield PREDICTION_NOT_NORMALISED.at(rows.path, (*Y_NORM,), raw_deg=found.raw_deg, pose_deg=found.pose_deg)
+        yield rules.PREDICTION_NOT_NORMALISED.at(rows.path, (*Y_NORM,), raw_deg=found.raw_deg, pose_deg=found.pose_deg)
     elif found.holds_residuals:
         values = {"residual_deg": found.residual_deg, "pose_deg": found.pose_deg}
-        yield PREDICTION_HOLDS_RESIDUAL.at(rows.path, (*Y_NORM,), **values)
+        yield rules.PREDICTION_HOLDS_RESIDUAL.at(rows.path, (*Y_NORM,), **values)
 
 
 def _check_columns(rows: Rows) -> Iterator[Finding]:
-    yield from not_poses(NOT_A_POSE, rows, rows.predicted_columns, Y_NORM)
+    yield from not_poses(rules.NOT_A_POSE, rows, rows.predicted_columns, Y_NORM)
 
 
 def _check_poses(rows: Rows) -> Iterator[Finding]:
@@ -211,11 +169,11 @@ def _check_steps(
 ) -> Iterator[Finding]:
     place, error, worst = (*Y_NORM,), float(errors.mean()), float(errors.max())
     if worst < SAME_DEG:
-        yield EQUALS_TARGET.at(rows.path, place, worst_deg=worst, step_deg=step)
+        yield rules.EQUALS_TARGET.at(rows.path, place, worst_deg=worst, step_deg=step)
         return
     current, following, predicted = judged
     if float(np.ptp(predicted, axis=0).max()) < UNIT_ROUNDOFF:
-        yield PREDICTION_FROZEN.at(rows.path, place, count=len(predicted), step_deg=step)
+        yield rules.PREDICTION_FROZEN.at(rows.path, place, count=len(predicted), step_deg=step)
         return
     # least squares of predicted on true steps, as rotation vectors, and the slope's standard error by frames
     true, said = (rotation_vector(each @ transposed(current)) for each in (following, predicted))
@@ -224,9 +182,9 @@ def _check_steps(
     slope = float(products.sum()) / power
     spread = float(np.sqrt(np.sum((products - slope * powers) ** 2))) / power
     if slope > max(_LARGEST_SLOPE, 1 + _SPREADS * spread):
-        yield COMPOSED_WITH_TARGET.at(rows.path, place, slope=slope, spread=spread, error_deg=error)
+        yield rules.COMPOSED_WITH_TARGET.at(rows.path, place, slope=slope, spread=spread, error_deg=error)
     if is_worse_than_copying(error, step):
-        yield WORSE_THAN_COPYING.at(rows.path, place, model_deg=error, copy_deg=step)
+        yield rules.WORSE_THAN_COPYING.at(rows.path, place, model_deg=error, copy_deg=step)
 
 
 def _check_diagnostics(rows: Rows, errors: FloatArray) -> Iterator[Finding]:
@@ -243,7 +201,7 @@ def _check_diagnostics(rows: Rows, errors: FloatArray) -> Iterator[Finding]:
         found = member(rows.file.root, "diagnostics", key)
         if type(found) in (int, float) and np.isfinite(found) and abs(found - expected) > slack:
             values = {"key": key, "found": float(found), "expected": expected, "slack": slack}
-            yield DIAGNOSTICS_DIFFER.at(rows.path, ("diagnostics", key), **values)
+            yield rules.DIAGNOSTICS_DIFFER.at(rows.path, ("diagnostics", key), **values)
 
 
 def _squared_errors(rows: Rows, count: int) -> FloatArray:
@@ -254,30 +212,6 @@ def _squared_errors(rows: Rows, count: int) -> FloatArray:
     need(scale, when=bool((np.abs(scale) > 0).all()))
     return np.asarray((((rows.predicted_columns[:count] - following) / scale) ** 2).mean(axis=(1, 2)))
 
-
-HISTORY_UNRELATED = Rule.of("""RP640 error pose-history-unrelated
-    {array}: no entry is a pose of the rows; the newest is {angle_deg:.2f}° from the nearest on average
-    hint: build the history from the same clip, and normalise it with the statistics that are given here
-    why: the network's largest input belongs to another motion, or to other statistics""")
-HISTORY_REVERSED = Rule.of("""RP641 error pose-history-newest-first
-    {array} runs from newest to oldest: entry 0 is frame t, entry {last} frame t-{last} (in {share:.0%} of the rows); the engine
-    writes oldest first
-    hint: reverse the frames of the history
-    why: the network reads the motion backwards: the character sways against its own movement""")
-HISTORY_PHASE = Rule.of("""RP642 error pose-history-out-of-phase
-    {array}: the newest entry is frame t{lag:+d} (in {share:.0%} of the rows), the engine's is frame t
-    hint: push the current frame before the network runs
-    why: the network expects a history that is a frame older or younger: it lags or overshoots""")
-HISTORY_HOLDS_TARGET = Rule.of("""RP643 error pose-history-holds-target
-    {array}: the newest entry of row {row} is the row's own target ({angle_deg:.4f}° away; the current frame is {step_deg:.3f}°
-    away){more}
-    hint: pad the start with the first frame, not with the second; push frame t, never frame t+1
-    why: the answer stands in the question: the error on these rows is too good, and in the game the entry does not exist""")
-HISTORY_START = Rule.of("""RP644 warning pose-history-start-not-seed
-    {array}: in row {row} entry {entry} stands before the clip and is {angle_deg:.3f}° from the first pose, with which the engine
-    fills the history
-    hint: pad with the first frame of the clip
-    why: the first steps in the game start from another history than in training: a hitch at every start""")
 
 _PART_OF_A_STEP = 0.1
 """An entry is a pose when it is nearer than a tenth of the step from frame to frame; float32 rounding is 1e-5 of it."""
@@ -328,23 +262,24 @@ def _check_history(rows: Rows) -> Iterator[Finding]:
     yield from _check_start(history) if history.share(newest, 0) >= _MOST else _check_order(history, newest)
 
 
-_ABOUT = "the pose history in teacher files against the poses of the state rows"
-HISTORY = family(globals(), (Need.ROWS, Need.BUNDLE), _check_history, about=_ABOUT)
+HISTORY = rules.family("HISTORY", (Need.ROWS, Need.BUNDLE), _check_history)
 
 
 def _check_order(history: _History, newest: int) -> Iterator[Finding]:
     turned = min(history.share(0, 0), history.share(newest, -newest))
     if newest and turned >= _MOST:
-        yield history.finding(HISTORY_REVERSED, last=newest, share=turned, says={"pose_history_order": "newest_first"})
+        yield history.finding(
+            rules.HISTORY_REVERSED, last=newest, share=turned, says={"pose_history_order": "newest_first"}
+        )
         return
     lags = {lag: history.share(newest, lag) for lag in (-1, 1, -2, 2)}
     lag = max(lags, key=lambda candidate: lags[candidate])
     if lags[lag] < _MOST:
         nearest = [_apart(entry[None], history.poses).min() for entry in history.history[:, newest]]
-        yield history.finding(HISTORY_UNRELATED, angle_deg=float(np.degrees(np.mean(nearest))))
+        yield history.finding(rules.HISTORY_UNRELATED, angle_deg=float(np.degrees(np.mean(nearest))))
         return
     says = {"pose_history_phase": "excludes_current"} if lag == -1 else {}
-    yield history.finding(HISTORY_PHASE, lag=lag, share=lags[lag], says=says)
+    yield history.finding(rules.HISTORY_PHASE, lag=lag, share=lags[lag], says=says)
     if lag == 1:
         yield from _check_target(history)
 
@@ -356,7 +291,7 @@ def _check_start(history: _History) -> Iterator[Finding]:
         apart = _apart(history.history[row], history.poses[:1])[: length - 1 - row]
         for (entry,), _ in first_of(apart > history.nearest, ""):
             values = {"row": row, "entry": entry, "angle_deg": np.degrees(apart[entry]), "says": history.start_said()}
-            yield history.finding(HISTORY_START, row, **values)
+            yield history.finding(rules.HISTORY_START, row, **values)
             return
 
 
@@ -368,4 +303,4 @@ def _check_target(history: _History) -> Iterator[Finding]:
     for (row,), more in first_of(bad, "rows"):
         says = history.start_said() if np.flatnonzero(bad)[-1] < history.history.shape[1] else {}
         values = {"angle_deg": np.degrees(target[row]), "step_deg": float(np.degrees(step[row])), "says": says}
-        yield history.finding(HISTORY_HOLDS_TARGET, row, row=row, more=more, **values)
+        yield history.finding(rules.HISTORY_HOLDS_TARGET, row, row=row, more=more, **values)

@@ -24,18 +24,17 @@ from pathlib import Path
 import numpy as np
 
 from rigpact.contract.declared.sources import numbers_inside
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules.family import Need, family
+from rigpact.contract.rules.family import Need, Rules
 from rigpact.contract.rules.system_data import FEWEST_ROWS
 from rigpact.contract.rules.system_view import DeclaredView, RecordedRows
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import UNITS, is_si, kind_of, numerator
 
-OTHER_SIZE = Rule.of("""RP731 warning recorded-in-another-unit
-    {vector} {size} that {stage} declares, in {count} of its {width} numbers over {frames} frames: {fits}
-    hint: ask in which unit the recorder writes it, and from which data the numbers of the contract are
-    why: both sides agree on the arithmetic, and the network sees a robot that hardly moves, or one that it never saw""")
+rules = Rules("recorded_sizes")
+
+
 PAIRS = (("mean", "std"), ("min", "max"), ("q01", "q99"), ("q10", "q90"), ("lowest", "highest"))
 """Parameters of any operation that say where the numbers lie: a mean and a deviation, or two ends."""
 _FAR = 10.0
@@ -78,14 +77,14 @@ def size_findings(view: DeclaredView, stages: Mapping[str, FloatArray], path: ob
                 whole = len(channels) == rows.shape[1]
                 vector = expected.vector if whole else f"{source} in {expected.vector}"
                 pointer = json_pointer("stages", expected.vector, *(() if whole else (channels[0],)))
-                yield OTHER_SIZE.at(path, pointer, vector=vector, stage=expected.stage, frames=len(rows), **fits)
+                yield rules.OTHER_SIZE.at(path, pointer, vector=vector, stage=expected.stage, frames=len(rows), **fits)
 
 
 def _check(view: DeclaredView, recording: RecordedRows) -> Iterator[Finding]:
     yield from size_findings(view, recording.stages, recording.path)
 
 
-FAMILY = family(globals(), (Need.DECLARATION, Need.SYSTEM_DATA), _check)
+FAMILY = rules.family("FAMILY", (Need.DECLARATION, Need.SYSTEM_DATA), _check)
 
 
 def _expected(view: DeclaredView) -> Iterator[Expected]:

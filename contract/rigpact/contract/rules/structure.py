@@ -20,36 +20,24 @@ from jsonschema.validators import extend
 
 from rigpact.contract.documents import Document, Kind
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import Finding, Rule
+from rigpact.contract.findings import Finding
 from rigpact.contract.json_pointer import Token, json_containers, json_pointer
-from rigpact.contract.rules.family import Need, family
+from rigpact.contract.rules.family import Need, Rules
 from rigpact.contract.rules.wording import and_more, is_beyond_float64, json_type, json_value, number_text
 
-REPEATED_KEY = Rule.of("""RP001 error repeated-key
-    the key {key!r} stands more than once in its object
-    hint: keep one of them; a merge of two templates by text leaves both
-    why: JSON does not say which one counts: Python keeps the last, other parsers the first, so the two sides load different
-    numbers from the same bytes""")
-NON_FINITE_NUMBER = Rule.of("""RP002 error non-finite-number-in-json refused
-    {number}{more}: JSON has no such number
-    hint: find where the exporter divided by zero or overflowed; write the file with allow_nan=False
-    why: Python writes and reads NaN and Infinity silently; the engine's parser refuses the whole file""")
-NOT_STRICT_JSON = Rule.of("""RP003 warning not-strict-json
-    the text is read by lenient JSON parsers only
-    hint: write it as UTF-8, every character whole
-    why: UTF-16 text or half of a surrogate pair is accepted by one parser and refused by the next""")
+rules = Rules("structure")
 
 
 def _check_json_text(document: Document) -> Iterator[Finding]:
     for pointer in document.file.repeated_keys:
-        yield REPEATED_KEY.at(document.path, pointer, key=pointer.rpartition("/")[2])
+        yield rules.REPEATED_KEY.at(document.path, pointer, key=pointer.rpartition("/")[2])
     if not document.file.standard:
         groups = list(_non_finite(document.data))
         for path, numbers in groups:
             more = and_more(len(numbers) - 1, "in the same array")
-            yield NON_FINITE_NUMBER.at(document.path, (*path,), number=number_text(numbers[0]), more=more)
+            yield rules.NON_FINITE_NUMBER.at(document.path, (*path,), number=number_text(numbers[0]), more=more)
         if not groups:
-            yield NOT_STRICT_JSON.at(document.path)
+            yield rules.NOT_STRICT_JSON.at(document.path)
 
 
 def _non_finite(data: Any) -> Iterator[tuple[tuple[Token, ...], list[Any]]]:
@@ -67,27 +55,6 @@ def is_non_finite(value: Any) -> bool:
     """Whether a JSON value is a number that float64 does not hold."""
     return is_beyond_float64(value) or (type(value) is float and not math.isfinite(value))
 
-
-WRONG_TYPE = Rule.of("""RP020 error wrong-type refused
-    {found} where {expected} is expected{more}
-    hint: see the schema in rigpact/contract/schemas; numbers in quotes are strings
-    why: the engine skips a value of the wrong type, or the load fails""")
-MISSING_KEY = Rule.of("""RP021 error missing-key refused
-    the key {key!r} is missing{more}
-    hint: re-export the file; a key that is written by hand is easily misspelt
-    why: the engine stops loading a bundle without it, and reads zeros from a clip without it""")
-WRONG_ROW_LENGTH = Rule.of("""RP022 error wrong-row-length refused
-    {found} numbers where {expected} are expected{more}
-    hint: re-export the file; ragged rows come from an interrupted or hand-edited export
-    why: the engine fills short rows with zeros: the limb collapses for that frame and nothing says so""")
-VALUE_NOT_ALLOWED = Rule.of("""RP023 error value-not-allowed refused
-    {found}, but {expected} is expected{more}
-    hint: see the allowed values in the schema in rigpact/contract/schemas
-    why: a value outside the format's range is clamped or ignored on one side only""")
-MALFORMED_ANNOTATION = Rule.of("""RP024 warning malformed-annotation
-    {found} where {expected} is expected{more}; the engine does not read it
-    hint: correct it, or leave it out
-    why: tools that do read it fail on it, or guess""")
 
 _UNREAD = {
     Kind.BUNDLE: "bundle_version s_eff_X s_eff_Y s_eff_meta cond_norm_config pose_hist_dim group_priors_rot6d meta/units"
@@ -119,10 +86,10 @@ def check_structure(document: Document) -> Iterator[Finding]:
         counts[key] += 1
     for group, error in first.items():
         path: tuple[Token, ...] = tuple(error.absolute_path)
-        rule = _RULE_OF.get(str(error.validator), VALUE_NOT_ALLOWED)
+        rule = _RULE_OF.get(str(error.validator), rules.VALUE_NOT_ALLOWED)
         values = {**_described(error), "more": and_more(counts[group] - 1, "like it")}
         if any(path[: len(keys)] == keys for keys in map(_keys, _UNREAD.get(document.kind, "").split())):
-            rule, values = MALFORMED_ANNOTATION, {"found": f"no {values.get('key')}", "expected": "one"} | values
+            rule, values = rules.MALFORMED_ANNOTATION, {"found": f"no {values.get('key')}", "expected": "one"} | values
         yield rule.at(document.path, (*path,), **values)
 
 
@@ -140,7 +107,7 @@ def has_its_shape(document: Document) -> bool:
     return not document.once(shape_findings)
 
 
-FAMILY = family(globals(), (Need.DOCUMENT,), _check_json_text, shape_findings)
+FAMILY = rules.family("FAMILY", (Need.DOCUMENT,), _check_json_text, shape_findings)
 
 
 def check_against_schema(data: Any, schema_name: str) -> Iterator[tuple[str, str]]:
@@ -156,7 +123,12 @@ def load_schema(name: str) -> dict[str, Any]:
     return schema
 
 
-_RULE_OF = {"type": WRONG_TYPE, "required": MISSING_KEY, "minItems": WRONG_ROW_LENGTH, "maxItems": WRONG_ROW_LENGTH}
+_RULE_OF = {
+    "type": rules.WRONG_TYPE,
+    "required": rules.MISSING_KEY,
+    "minItems": rules.WRONG_ROW_LENGTH,
+    "maxItems": rules.WRONG_ROW_LENGTH,
+}
 
 
 def _described(error: ValidationError) -> dict[str, Any]:

@@ -27,8 +27,8 @@ from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.files import JsonFile, read_json, write_bytes
 from rigpact.contract.findings import Finding, Severity, fingerprint_of
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import answers
 from rigpact.contract.rules.catalogue import ALL_RULES
+from rigpact.contract.rules.family import answers
 from rigpact.contract.rules.structure import check_against_schema
 from rigpact.contract.settings.table import TABLES, Expires, Key, LetBe, Owner, Reason, keys_of, parse_day, place_of
 
@@ -91,7 +91,7 @@ def write_baseline(path: Path, findings: Iterable[Finding], owner: str, reason: 
 IGNORE = "ignore"
 GRADES = (Severity.WARNING.value, Severity.INFO.value, IGNORE)
 _ABOUT_PARTS = (answers.PART_WAIVED, answers.PART_WAIVER_EXPIRED, answers.PART_WAIVER_UNUSED, answers.LET_BE)
-ABOUT_THE_SETTINGS = frozenset(rule.code for rule in (*answers.BASELINE.rules, *_ABOUT_PARTS))
+ABOUT_THE_SETTINGS = frozenset(rule.code for rule in (*answers.families["BASELINE"].rules, *_ABOUT_PARTS))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from datetime import date
 
 from rigpact.contract.findings import Finding, FindingsReport, Severity
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.exceptions import IGNORE, Lowering, Waiver, read_baseline
 from rigpact.contract.settings.table import refuse_far_day

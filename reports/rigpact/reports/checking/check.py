@@ -23,10 +23,9 @@ from rigpact.contract.files import opened, read_bytes, read_json
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity
 from rigpact.contract.model.graph import open_model
 from rigpact.contract.model.signature import read_model
-from rigpact.contract.rules.answers import FILE_NOT_READ
 from rigpact.contract.rules.catalogue import check
 from rigpact.contract.rules.contract_files import hosted_system
-from rigpact.contract.rules.family import Artefacts
+from rigpact.contract.rules.family import Artefacts, answers
 from rigpact.contract.rules.system_view import BoundModel, RecordedRows, SystemFiles
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
@@ -280,7 +279,7 @@ def _judged(request: CheckRequest, path: str) -> FindingsReport:
 
 
 def _not_read(path: str, error: UnusableInput) -> FindingsReport:
-    finding = FILE_NOT_READ.at(path, "", reason=error.one_line())
+    finding = answers.FILE_NOT_READ.at(path, "", reason=error.one_line())
     return FindingsReport((finding,), Ledger(1, 0), {"files": []})
 
 

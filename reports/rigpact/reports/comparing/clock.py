@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rigpact.contract.findings import Finding
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.recording import Recording

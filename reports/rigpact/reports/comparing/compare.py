@@ -18,7 +18,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

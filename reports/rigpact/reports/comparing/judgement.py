@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rigpact.contract.character import bone_names_of, is_character
 from rigpact.contract.documents import read_document
 from rigpact.contract.findings import Finding, FindingsReport
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.rules.prediction import SAY_NOTHING
 from rigpact.contract.rules.recorded_sizes import size_findings
 from rigpact.contract.rules.system_view import SystemFiles

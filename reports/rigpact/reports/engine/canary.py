@@ -8,7 +8,7 @@ kinds of reference:
     poses     a teacher prediction: the pose composed from that answer
     targets   a clip: the next pose, which the model only approximates; this excludes orders but proves none
 
-The rules are in rigpact.contract.rules.answers.
+The texts of its rules are in rules.toml.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from rigpact.contract.findings import Finding, FindingsReport
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.binding import ORDERS, Order, canary_inputs
 from rigpact.contract.model.signature import ModelSignature, onnxruntime_errors, open_session, session_signature
-from rigpact.contract.rules import answers as rules
 from rigpact.contract.rules.family import Artefacts
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.skeleton import OUTPUT_MODES
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract

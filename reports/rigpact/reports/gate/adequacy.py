@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reports.diagnosing.adequacy import Adequacy, ClipAdequacy, advice_of, measure, read_probe, weigh

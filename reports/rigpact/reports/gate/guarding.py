@@ -19,7 +19,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
 from rigpact.contract.files.reading import is_pattern
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Rule, Severity
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.configuration import FILE_NAMES, Configuration, read_configuration
 from rigpact.contract.settings.exceptions import read_baseline
 from rigpact.contract.settings.gate import GateSettings

@@ -17,7 +17,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import MAX_FILE_BYTES, opened
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.configuration import Configuration
 from rigpact.contract.settings.gate import GateSettings, PartWaiver
 from rigpact.contract.settings.hearing import Hearing

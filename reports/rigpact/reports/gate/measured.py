@@ -11,7 +11,7 @@ import numpy as np
 
 from rigpact.contract.errors import ContractRefused, UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.reports.gate.compared_run import ComparedRun
 
 

@@ -21,7 +21,7 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.signature import open_session, read_model, run_session
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.gate import GateSettings, ModelBudget
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import RunSetup

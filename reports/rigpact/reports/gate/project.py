@@ -19,7 +19,7 @@ from rigpact.contract.documents import Document, Kind, read_document
 from rigpact.contract.errors import UnusableInput, near
 from rigpact.contract.findings import Finding
 from rigpact.contract.model.signature import ModelSignature, read_model
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings, RecordedRun
 from rigpact.contract.statistics import FloatArray

@@ -20,7 +20,7 @@ from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.rules import answers as rules
+from rigpact.contract.rules.family import answers as rules
 from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup

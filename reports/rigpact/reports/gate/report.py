@@ -21,7 +21,7 @@ from rigpact.contract.findings import (
     Severity,
     Verdict,
 )
-from rigpact.contract.rules import answers
+from rigpact.contract.rules.family import answers
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from rigpact.contract.errors import UnusableInput, error_text, near
 from rigpact.contract.files import read_bytes
 from rigpact.contract.findings import Finding, FindingsReport, Ledger, Severity, Verdict
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.settings.configuration import LEFT_OUT, FunctionSettings, GeometrySettings
 from rigpact.reference_runtime.files.declared import ContractFiles
 from rigpact.reports.beside import imported, module_of_file

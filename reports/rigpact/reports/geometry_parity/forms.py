@@ -16,7 +16,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Rule
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.skeleton import COLUMN_PAIRS
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import (

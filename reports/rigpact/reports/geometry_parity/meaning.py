@@ -14,7 +14,7 @@ import numpy as np
 
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, Rule
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling import (
     AS_THEY_ARE,

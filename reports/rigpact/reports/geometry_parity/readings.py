@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector, transposed, wrap_to_pi
 from rigpact.reference_runtime.operations.six_numbers import Rot6d

@@ -8,7 +8,7 @@ import torch
 
 from rigpact.contract.errors import error_text
 from rigpact.contract.findings import Finding
-from rigpact.contract.rules import geometry as rules
+from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.calling import Array, BackendName, NumpyBackend
 from rigpact.reports.geometry_parity.checks import Facts, singular_inputs
