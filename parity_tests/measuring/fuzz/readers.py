@@ -29,7 +29,7 @@ from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime import OnnxNetwork, open_run, read_clip
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.opened import open_file, write_recording
-from rigpact.reference_runtime.systems.neurarig import PACKET, Refusal, decode
+from rigpact.reference_runtime.systems.neurarig import PACKET, Refused, decode
 from rigpact.reports.command_line import run_command_line
 from rigpact.reports.diagnosing.engine_log import read_engine_log
 
@@ -217,9 +217,10 @@ def _datagrams() -> list[Seed]:
 
 
 def _read_datagram(path: Path) -> None:
-    answer = decode(path.read_bytes())
-    if isinstance(answer, Refusal):
-        raise UnusableInput(path, f"{answer.reason}: {answer.detail}", "a message")
+    try:
+        decode(path.read_bytes())
+    except Refused as refusal:
+        raise UnusableInput(path, str(refusal), "a message") from None
 
 
 def _declared(folder: Path) -> list[Seed]:

@@ -5,7 +5,7 @@ UDP, one message a datagram, little-endian, first byte the kind:
     0x02 frame       float32s of the engine's packet; 1 + 63 * 4 = 253 bytes
     0x03 reply       float32s of the rotations; 1 + 24 * 4 = 97 bytes
     0 or 1 byte      a ping
-Decoding is total: every sequence of bytes is a message or a `Refusal`. Lengths are checked before floats are read.
+Decoding is total: every sequence of bytes is a message or `Refused`. Lengths are checked before floats are read.
 A `Session` has no sockets: datagrams go in with their sender's address, answers come out. So a test can try every malformed
 byte, and the same code runs over any transport. Only `Server.stop` or the number of frames ends a server; no datagram can.
 """
@@ -65,53 +65,38 @@ RIG_BONES: tuple[str, ...] = ("pelvis", *SYSTEM.template()["bones"])
 """The bones that a handshake names, in order."""
 
 
-@dataclass(frozen=True)
-class Ping:
-    """A datagram of at most one byte."""
-
-
-@dataclass(frozen=True)
-class Handshake:
-    """The bones of the sender, in order."""
-
-    bones: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """The floats of one frame, (N,) float32."""
-
-    values: FloatArray
-
-
-@dataclass(frozen=True)
-class Refusal:
+class Refused(Exception):
     """A datagram that is not a valid message, and the reason."""
 
-    reason: Reason
-    detail: str
+    def __init__(self, reason: Reason, detail: str) -> None:
+        """Keep both."""
+        super().__init__(f"{reason.value} ({detail})")
+        self.reason, self.detail = reason, detail
 
 
-Message = Ping | Handshake | Frame | Refusal
+Message = tuple[str, ...] | FloatArray | None
+"""The bones of a handshake, in order; the floats of a frame, (63,) float32; None of a ping."""
 
 
 def decode(datagram: bytes) -> Message:
-    """A client's datagram as a message or a `Refusal`. The floats behind the first byte are not aligned: they are copied."""
+    """What a client's datagram says; `Refused` for one that is no message. The floats behind the first byte are copied."""
     if len(datagram) > LARGEST_DATAGRAM:
-        return Refusal(Reason.TOO_LARGE, f"{len(datagram)} bytes")
+        raise Refused(Reason.TOO_LARGE, f"{len(datagram)} bytes")
     if len(datagram) <= 1:
-        return Ping()
+        return None
     kind, expected = datagram[0], 1 + 4 * PACKET.width
     if kind == HANDSHAKE:
-        return _handshake(datagram)
+        return _bones(datagram)
     if kind != FRAME:
         reason = Reason.REPLY_TO_SERVER if kind == REPLY else Reason.UNKNOWN_KIND
-        return Refusal(reason, f"0x{kind:02x}, {len(datagram)} bytes")
+        raise Refused(reason, f"0x{kind:02x}, {len(datagram)} bytes")
     if len(datagram) != expected:
-        return Refusal(Reason.FRAME_LENGTH, f"{len(datagram)} bytes, expected {expected}")
+        raise Refused(Reason.FRAME_LENGTH, f"{len(datagram)} bytes, expected {expected}")
     values: FloatArray = np.frombuffer(datagram, "<f4", offset=1).astype(np.float32)
     bad = np.flatnonzero(~np.isfinite(values))
-    return Refusal(Reason.NOT_FINITE, f"float {bad[0]}") if len(bad) else Frame(values)
+    if len(bad):
+        raise Refused(Reason.NOT_FINITE, f"float {bad[0]}")
+    return values
 
 
 def encode_reply(values: FloatArray) -> bytes:
@@ -119,37 +104,34 @@ def encode_reply(values: FloatArray) -> bytes:
     return bytes([REPLY]) + np.ascontiguousarray(values, "<f4").tobytes()
 
 
-def _handshake(datagram: bytes) -> Message:
+def _bones(datagram: bytes) -> tuple[str, ...]:
     bones: list[str] = []
     offset = 1
     while offset < len(datagram):
         if len(bones) == MOST_BONES:
-            return Refusal(Reason.TOO_MANY_BONES, f"{len(datagram)} bytes")
-        bone = _bone(datagram, offset, len(bones))
-        if isinstance(bone, Refusal):
-            return bone
-        bones.append(bone)
-        offset += _BONE.size + len(bone)
+            raise Refused(Reason.TOO_MANY_BONES, f"{len(datagram)} bytes")
+        bones.append(_bone(datagram, offset, len(bones)))
+        offset += _BONE.size + len(bones[-1])
     if len(set(bones)) != len(bones):
-        return Refusal(Reason.BONE_REPEATED, f"{len(bones)} bones, {len(set(bones))} names")
-    return Handshake(tuple(bones))
+        raise Refused(Reason.BONE_REPEATED, f"{len(bones)} bones, {len(set(bones))} names")
+    return tuple(bones)
 
 
-def _bone(datagram: bytes, offset: int, place: int) -> str | Refusal:
+def _bone(datagram: bytes, offset: int, place: int) -> str:
     """The name at an offset; it must be the name of bone `place`."""
     left = len(datagram) - offset - _BONE.size
     if left < 0:
-        return Refusal(Reason.HANDSHAKE_CUT_OFF, f"{len(datagram) - offset} bytes left at byte {offset}")
+        raise Refused(Reason.HANDSHAKE_CUT_OFF, f"{len(datagram) - offset} bytes left at byte {offset}")
     index, length = _BONE.unpack_from(datagram, offset)
-    if not 1 <= length <= LONGEST_NAME:
-        return Refusal(Reason.NAME_LENGTH, f"{length} at byte {offset + 4}")
-    if left < length:
-        return Refusal(Reason.HANDSHAKE_CUT_OFF, f"a name of {length} bytes, {left} left")
-    if index != place:
-        return Refusal(Reason.BONE_INDEX, f"{index} at place {place}")
-    raw = datagram[offset + _BONE.size : offset + _BONE.size + length]
-    if not all(0x20 <= byte < 0x7F for byte in raw):
-        return Refusal(Reason.NAME_BYTES, f"bone {place}")
+    raw = datagram[offset + _BONE.size : offset + _BONE.size + max(length, 0)]
+    for is_wrong, reason, detail in (
+        (not 1 <= length <= LONGEST_NAME, Reason.NAME_LENGTH, f"{length} at byte {offset + 4}"),
+        (left < length, Reason.HANDSHAKE_CUT_OFF, f"a name of {length} bytes, {left} left"),
+        (index != place, Reason.BONE_INDEX, f"{index} at place {place}"),
+        (not all(0x20 <= byte < 0x7F for byte in raw), Reason.NAME_BYTES, f"bone {place}"),
+    ):
+        if is_wrong:
+            raise Refused(reason, detail)
     return raw.decode("ascii")
 
 
@@ -199,63 +181,58 @@ class Session:
 
     def receive(self, datagram: bytes, sender: Address) -> bytes | None:
         """Handle one datagram; returns the reply, if there is one."""
-        message = decode(datagram)
-        if isinstance(message, Frame):
-            message = self._frame_refusal(message, sender) or message
-        match message:
-            case Frame():  # every one is answered
-                self.counts.frames += 1
-                return encode_reply(self._answer(message.values))
-            case Ping():
-                self.counts.pings += 1
-            case Handshake():
-                self._handshake(message, sender)
-            case Refusal():
-                self.refuse(message, sender)
+        try:
+            match decode(datagram):
+                case None:
+                    self.counts.pings += 1
+                case tuple(bones):
+                    self._handshake(bones, sender)
+                case values:  # every sound frame is answered
+                    self._refuse_frame(values, sender)
+                    self.counts.frames += 1
+                    return encode_reply(self._answer(values))
+        except Refused as refusal:
+            self.refuse(refusal, sender)
         return None
 
-    def _handshake(self, message: Handshake, sender: Address) -> None:
-        if message.bones != RIG_BONES:
-            differs = (here != there for here, there in zip_longest(message.bones, RIG_BONES))
+    def _handshake(self, bones: tuple[str, ...], sender: Address) -> None:
+        if bones != RIG_BONES:
+            differs = (here != there for here, there in zip_longest(bones, RIG_BONES))
             place = next(index for index, other in enumerate(differs) if other)
-            detail = f"{len(message.bones)} bones for {len(RIG_BONES)}, the first other one at place {place}"
-            self.refuse(Refusal(Reason.OTHER_RIG, detail), sender)
-            return
+            detail = f"{len(bones)} bones for {len(RIG_BONES)}, the first other one at place {place}"
+            raise Refused(Reason.OTHER_RIG, detail)
         self.counts.handshakes += 1
         self._peers[sender] = None
         self._peers.move_to_end(sender)
         while len(self._peers) > MOST_PEERS:
             self._peers.popitem(last=False)
 
-    def _frame_refusal(self, message: Frame, sender: Address) -> Refusal | None:
-        """The reason to refuse a frame, or None."""
+    def _refuse_frame(self, values: FloatArray, sender: Address) -> None:
         if sender in self._peers:
             self._peers.move_to_end(sender)
         elif self._needs_handshake:
-            return Refusal(Reason.NO_HANDSHAKE, f"from {sender[0]}:{sender[1]}")
-        return frame_refusal(message.values)
+            raise Refused(Reason.NO_HANDSHAKE, f"from {sender[0]}:{sender[1]}")
+        refuse_frame(values)
 
-    def refuse(self, refusal: Refusal, sender: Address) -> None:
+    def refuse(self, refusal: Refused, sender: Address) -> None:
         """Count and log a datagram that is no message, or that the transport could not take."""
         self.counts.refused[refusal.reason] += 1
         count = self.counts.refused[refusal.reason]
         if count <= LOGGED_EACH or count % 100 == 0:
-            words = "refused from %s:%d: %s (%s), %d so far"
-            logger.warning(words, *sender, refusal.reason.value, refusal.detail, count)
+            logger.warning("refused from %s:%d: %s, %d so far", *sender, refusal, count)
 
 
-def frame_refusal(values: FloatArray) -> Refusal | None:
-    """The problem with the numbers of a frame, or None."""
+def refuse_frame(values: FloatArray) -> None:
+    """`Refused` for the numbers of a frame that no engine sends."""
     if np.abs(values).max() > LARGEST_VALUE:
-        return Refusal(Reason.TOO_LARGE_VALUE, f"float {int(np.argmax(np.abs(values)))}")
+        raise Refused(Reason.TOO_LARGE_VALUE, f"float {int(np.argmax(np.abs(values)))}")
     if not values[_DEAD_TAIL:].any():
         filled = np.flatnonzero(values)
-        return Refusal(Reason.DEAD_INPUT, f"everything from float {filled[-1] + 1 if len(filled) else 0} on is zero")
+        raise Refused(Reason.DEAD_INPUT, f"everything from float {filled[-1] + 1 if len(filled) else 0} on is zero")
     lengths = np.array([LENGTHS["euclidean"](values[start : start + 4].astype(np.float64)) for start in _QUATERNIONS])
     wrong = np.flatnonzero(np.abs(lengths - 1.0) > UNIT_WITHIN)
     if len(wrong):
-        return Refusal(Reason.NOT_UNIT, f"float {_QUATERNIONS[wrong[0]]} begins one of length {lengths[wrong[0]]:.3g}")
-    return None
+        raise Refused(Reason.NOT_UNIT, f"float {_QUATERNIONS[wrong[0]]} begins one of length {lengths[wrong[0]]:.3g}")
 
 
 RECEIVE_BUFFER_BYTES = 4 << 20
@@ -285,22 +262,18 @@ class Server:
     def serve(self, frames: int | None = None) -> None:
         """Serve until `stop`, or until `frames` frames were received."""
         while not self._stop.is_set() and (frames is None or self.session.counts.frames < frames):
-            self._serve_one()
-
-    def _serve_one(self) -> None:
-        try:
-            datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
-        except (TimeoutError, ConnectionResetError):  # the second on Windows: an answer reached a closed port
-            return
-        except OSError as error:
-            if self._stop.is_set():
-                return
-            self.session.refuse(Refusal(Reason.TOO_LARGE, str(error)), ("?", 0))  # on Windows: larger than the buffer
-            return
-        answer = self.session.receive(datagram, sender)
-        if answer is not None:
-            with suppress(OSError):  # this client cannot be reached; the others are still served
-                self._socket.sendto(answer, sender)
+            try:
+                datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
+            except (TimeoutError, ConnectionResetError):  # the second on Windows: an answer reached a closed port
+                continue
+            except OSError as error:
+                if not self._stop.is_set():  # on Windows: larger than the buffer
+                    self.session.refuse(Refused(Reason.TOO_LARGE, str(error)), ("?", 0))
+                continue
+            answer = self.session.receive(datagram, sender)
+            if answer is not None:
+                with suppress(OSError):  # this client cannot be reached; the others are still served
+                    self._socket.sendto(answer, sender)
 
     def stop(self) -> None:
         """End `serve` after the current datagram."""
