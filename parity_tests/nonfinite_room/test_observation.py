@@ -40,8 +40,8 @@ def test_lockstep_is_the_same_run_and_runs_do_not_mix(demo_subject, source):
     """An envelope from a different loop cannot judge this loop; equal starts that part would count as chaos."""
     contract, rows = demo_subject.contract.with_conventions({"angvel_source": source}), demo_subject.rows().x_raw
     starts = rows[[0, 40, 0]]
-    many = free_crowd(contract, demo_subject.network, demo_subject.clip, starts, "numpy")
-    alone = free_crowd(contract, demo_subject.network, demo_subject.clip, rows[:1], "numpy")
+    many = free_crowd(contract, demo_subject.network, demo_subject.clip, starts, engine="numpy")
+    alone = free_crowd(contract, demo_subject.network, demo_subject.clip, rows[:1], engine="numpy")
     one = open_run(contract, demo_subject.network, demo_subject.clip, "free", engine="numpy")
     for _ in range(10):
         together, single, expected = many.step(), alone.step(), one.step()

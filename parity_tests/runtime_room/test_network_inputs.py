@@ -8,13 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rigpact.contract.character import with_pose_history_length
-from rigpact.reference_runtime.graph.run import stages_from
-from rigpact.reference_runtime.systems.enemy_animation.inputs import (
-    AngularVelocityInput,
-    RateSources,
-    condition_rows,
-    window_zscore,
-)
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.run import ClipDrive, stages_from
+from rigpact.reference_runtime.systems.enemy_animation.inputs import AngularVelocityInput, condition_rows, window_zscore
 from rigpact.reference_runtime.systems.enemy_animation.past_poses import HistoryNormaliser, PoseHistory, refuse_one_pose
 from rigpact.reference_runtime.systems.enemy_animation.state import StateNormaliser
 
@@ -165,11 +161,13 @@ def motion(poses, velocities=None, steps=None, normaliser=None):
     x_raw[:, ROTATIONS] = [[x for rotation in pose for x in oracle.encode_xz(rotation)] for pose in poses]
     x_raw[:, ANGVEL] = 0.0 if velocities is None else velocities
     state = x_raw if normaliser is None else normaliser.normalise(x_raw)
-    return RateSources.of_clip(x_raw, state, tiny.FPS, len(poses) - 1 if steps is None else steps)
+    steps, clip = len(poses) - 1 if steps is None else steps, ClipDrive({"x_raw": x_raw}, tiny.FPS)
+    return Evidence(np.arange(steps), tiny.FPS, "teacher", {"state": state[:steps]}, lambda _contract: clip)
 
 
 def rows(contract, motion_of, source="rotations", **conventions):
-    return AngularVelocityInput(contract.with_conventions({"angvel_source": source, **conventions})).rows(motion_of)
+    of = contract.with_conventions({"angvel_source": source, **conventions})
+    return ReplayedFrames(motion_of, of)["angvel"]
 
 
 turns = st.lists(st.tuples(axes, st.floats(-2.8, 2.8)), min_size=3, max_size=3)

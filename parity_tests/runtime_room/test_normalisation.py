@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.statistics import SquashedStatistics, Statistics, frozen_float32
-from rigpact.reference_runtime.operations.scalars import squashed_zscored
 from rigpact.reference_runtime.systems.enemy_animation.floor import (
     FootContact,
     FootSample,
@@ -17,6 +16,7 @@ from rigpact.reference_runtime.systems.enemy_animation.floor import (
     updated_contact,
 )
 from rigpact.reference_runtime.systems.enemy_animation.inputs import contact_rows
+from rigpact.reference_runtime.systems.enemy_animation.shared import ENGINE
 from rigpact.reference_runtime.systems.enemy_animation.state import YAW, StateNormaliser
 
 from ..every_case import every_case
@@ -177,7 +177,7 @@ def test_auxiliary_inputs_are_tanh_then_zscore_with_their_own_floor(value, scale
     """Pose history and angular velocity use 1e-6 where the state uses 1e-3: mixing them saturates a whole input."""
     statistics = Statistics(frozen_float32([0.25]), frozen_float32([1e-8]))
     auxiliary = SquashedStatistics(frozen_float32([scale]), statistics, None)
-    got = squashed_zscored(np.array([value], np.float64), auxiliary)[0]
+    got = ENGINE.zscored(np.array([value], np.float64), auxiliary)[0]
     want = (math.tanh(value / max(abs(as_float32(scale)), as_float32(1e-6))) - 0.25) / as_float32(1e-6)
     assert got == pytest.approx(want, rel=1e-12)
 

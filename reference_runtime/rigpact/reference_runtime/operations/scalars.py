@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from rigpact.contract.conventions import Conventions
-from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, Statistics
+from rigpact.contract.statistics import FloatArray, Statistics
 
 UNIT_ROUNDOFF = 2.0**-24
 
@@ -101,12 +101,6 @@ LENGTHS: Mapping[str, Function] = {
 def zscored_by(value: FloatArray, statistics: Statistics) -> FloatArray:
     """(value - mean) / max(|std|, 1e-6), in the precision of `value`."""
     return zscored(value, statistics.mean.astype(value.dtype), statistics.std_floored.astype(value.dtype))
-
-
-def squashed_zscored(value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
-    """(tanh(value / max(|scale|, 1e-6)) - mean) / max(|std|, 1e-6) of an auxiliary input (..., width), in its own precision."""
-    scale = np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(value.dtype)
-    return zscored_by(FUNCTIONS["tanh"](value / scale), auxiliary.statistics)
 
 
 ORDERS: Mapping[str, slice] = {"oldest_first": slice(None, None, -1), "newest_first": slice(None)}

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from rigpact.contract.character import character_of
-from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_VELOCITY, ROTATIONS
+from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import (
     AUXILIARY_SCALE_FLOOR,
     STD_FLOOR,
@@ -31,7 +30,6 @@ from rigpact.contract.statistics import (
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.graph.run import Changes, LiveFrames
-from rigpact.reference_runtime.operations.scalars import zscored_by
 from rigpact.reference_runtime.operations.six_numbers import UNGUARDED, Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages
 from rigpact.reference_runtime.systems.enemy_animation.inputs import AngularVelocityInput
@@ -41,13 +39,8 @@ from rigpact.reference_runtime.systems.enemy_animation.past_poses import (
     PoseHistory,
     free_history,
 )
-from rigpact.reference_runtime.systems.enemy_animation.state import (
-    SQUASH,
-    Features,
-    Squash,
-    StateNormaliser,
-    scaled_tanh,
-)
+from rigpact.reference_runtime.systems.enemy_animation.shared import ENGINE, Squashing
+from rigpact.reference_runtime.systems.enemy_animation.state import StateNormaliser
 
 KINDS: Mapping[str, str] = {
     "no-std-floor": "z-scores divide by std itself, not by max(|std|, 1e-6)",
@@ -125,40 +118,36 @@ def refuse_idle(faults: Iterable[Fault], contract: Contract, frames: int | None)
 
 def faulty_contract(contract: Contract, faults: Iterable[Fault]) -> Contract:
     """The effective contract of an implementation with these faults."""
-    character = character_of(contract)
-    kinds = {fault.kind for fault in faults}
+    character, kinds = character_of(contract), {fault.kind for fault in faults}
     if "no-reprojection" in kinds:
         contract = contract.with_conventions({"reproject": "none"})
     if "no-std-floor" not in kinds:
         return contract
-    unfloored = replace(
-        character,
-        state_statistics=_unfloored(character.state_statistics),
-        pose_history=_unfloored_auxiliary(character.pose_history),
-        angular_velocity=_unfloored_auxiliary(character.angular_velocity),
-    )
-    return contract.with_numbers(unfloored)
+
+    def unfloored(own: Statistics) -> Statistics:
+        return UnflooredStatistics(own.mean, own.std)
+
+    named = {"pose_history": character.pose_history, "angular_velocity": character.angular_velocity}
+    changed: dict[str, Any] = {
+        name: None if each is None else replace(each, statistics=unfloored(each.statistics))
+        for name, each in named.items()
+    }
+    return contract.with_numbers(replace(character, state_statistics=unfloored(character.state_statistics), **changed))
 
 
 def faulty(contract: Contract, faults: Iterable[Fault]) -> Changes:
     """What is different in a free run with these faults."""
     kept = tuple(faults)
-    kinds = frozenset(fault.kind for fault in kept)
-    squashing, history = _Squashing(kinds), FaultyHistory(contract, kept)
-    normaliser, past, rates = StateNormaliser(contract), HistoryNormaliser(contract), AngularVelocityInput(contract)
-    squashing.alter(normaliser.features, contract)
-    rates.squash = squashing.auxiliary
-    if contract.conventions.pose_history_norm == "tanh_zscore":
-        past.normalise = squashing.auxiliary
-    parts: dict[Any, Any] = {
-        StateNormaliser: normaliser,
-        PoseHistory: history,
-        free_history: history,
-        HistoryNormaliser: past,
-        AngularVelocityInput: rates,
-    }
+    kinds = {fault.kind for fault in kept}
+    tanh = _exponential_tanh if "exp-tanh" in kinds else ENGINE.tanh
+    squashing, history = Squashing(tanh, "no-scale-floor" not in kinds), FaultyHistory(contract, kept)
+    parts: dict[Any, Any] = {PoseHistory: history, free_history: history}
+    for part in (StateNormaliser, HistoryNormaliser, AngularVelocityInput):
+        parts[part] = part(contract, squashing)
     if "no-axis-guard" in kinds:
-        parts[OutputStages] = OutputStages(contract, unguarded(contract.conventions))
+        codec = Rot6d(contract.conventions)  # always divides by the length: 0 / 0 is NaN
+        codec.reproject_guard = codec.decode_guard = codec.delta_guard = UNGUARDED
+        parts[OutputStages] = OutputStages(contract, codec)
     return Changes(parts, {"x_raw": partial(_damaged_state, kept, character_of(contract).state[ROTATIONS].range)})
 
 
@@ -167,48 +156,15 @@ def _damaged_state(faults: Iterable[Fault], rotations: slice, frames: LiveFrames
         if fault.kind == "state" and fault.frame == frames.frame[0]:
             x_raw = _overwritten(x_raw, fault)
         elif fault.kind.startswith("seed-") and frames.frame[0] == 0:
-            x_raw = _nudged(x_raw, rotations, fault.kind)
+            x_raw, here = x_raw.copy(), x_raw[..., rotations]
+            next_up = np.nextafter(here, np.float32(2.0))
+            x_raw[..., rotations] = next_up if fault.kind == "seed-1ulp" else here + np.float32(1e-6)
     return x_raw
 
 
-def _unfloored(statistics: Statistics) -> Statistics:
-    return UnflooredStatistics(statistics.mean, statistics.std)
-
-
-def _unfloored_auxiliary(auxiliary: SquashedStatistics | None) -> SquashedStatistics | None:
-    return None if auxiliary is None else replace(auxiliary, statistics=_unfloored(auxiliary.statistics))
-
-
-def _exponential_tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
-    power = np.exp(2.0 * (value / scale))
+def _exponential_tanh(value: FloatArray) -> FloatArray:
+    power = np.exp(2.0 * value)
     return np.asarray((power - 1.0) / (power + 1.0))
-
-
-@dataclass(frozen=True)
-class _Squashing:
-    """The squash of an implementation with these faults: the kind of tanh, and whether the scale has a floor."""
-
-    kinds: frozenset[str]
-
-    def scale(self, own: FloatArray, floor: float) -> FloatArray:
-        return np.maximum(np.abs(own), np.float32(0.0 if "no-scale-floor" in self.kinds else floor))
-
-    def alter(self, features: Features, contract: Contract) -> None:
-        """The state's features, without the floor of their scales, or with a tanh written by hand."""
-        character = character_of(contract)
-        scales = {ROOT_VELOCITY: character.rootvel_scales, ANGULAR_VELOCITIES: character.angvel_scales}
-        floored = {name: self.scale(own, TANH_SCALE_FLOOR) for name, own in scales.items()}
-        maps = Features(contract, character.state, floored).maps
-        features.maps = [(place, scale, self._squash(squash)) for place, scale, squash in maps]
-
-    def _squash(self, own: Squash) -> Squash:
-        is_exponential = "exp-tanh" in self.kinds and own is SQUASH["tanh"]
-        return own._replace(before=_exponential_tanh) if is_exponential else own
-
-    def auxiliary(self, value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
-        scale = self.scale(auxiliary.scale, AUXILIARY_SCALE_FLOOR).astype(value.dtype)
-        squash = _exponential_tanh if "exp-tanh" in self.kinds else scaled_tanh
-        return zscored_by(squash(value, scale), auxiliary.statistics)
 
 
 class FaultyHistory(PoseHistory):
@@ -243,20 +199,6 @@ def _overwritten(vector: FloatArray, fault: Fault) -> FloatArray:
     return changed
 
 
-def _nudged(seed: FloatArray, rotations: slice, kind: str) -> FloatArray:
-    changed = seed.copy()
-    here = changed[..., rotations]
-    changed[..., rotations] = np.nextafter(here, np.float32(2.0)) if kind == "seed-1ulp" else here + np.float32(1e-6)
-    return changed
-
-
-def unguarded(conventions: Conventions) -> Rot6d:
-    """Gram–Schmidt that always divides by the length: 0 / 0 is NaN."""
-    codec = Rot6d(conventions)
-    codec.reproject_guard = codec.decode_guard = codec.delta_guard = UNGUARDED
-    return codec
-
-
 # Guards
 
 Changed = tuple[RunSetup, str]
@@ -267,30 +209,39 @@ def _without(subject: RunSetup, *kinds: str) -> RunSetup | None:
     return replace(subject, faults=kept) if len(kept) < len(subject.faults) else None
 
 
+def _floors(
+    subject: RunSetup, fault: str, words: str, values: Mapping[str, tuple[FloatArray, float]]
+) -> Changed | None:
+    """The run with the floors that a fault leaves out. values: the numbers that have one, and the floor."""
+    without, below = _without(subject, fault), []
+    for name, (own, floor) in values.items():
+        below += [f"{name}[{index}] = {own[index]:g}" for index in np.flatnonzero(np.abs(own) < np.float32(floor))]
+    return (without, f"{_listed(below)}: with the engine's {words}") if without and below else None
+
+
 def _std_floor(subject: RunSetup) -> Changed | None:
-    contract, without = subject.contract, _without(subject, "no-std-floor")
-    words = [*_below("StdX", character_of(contract).state_statistics.std, STD_FLOOR)]
-    for name, auxiliary in _auxiliaries(contract).items():
-        words += _below(f"Std{name}", auxiliary.statistics.std, STD_FLOOR)
-    if without is None or not words:
-        return None
-    return without, f"{_listed(words)}: with the engine's {STD_FLOOR:g} floor"
+    values = {"StdX": character_of(subject.contract).state_statistics.std}
+    values |= {f"Std{name}": each.statistics.std for name, each in _auxiliaries(subject.contract).items()}
+    floored = {name: (own, STD_FLOOR) for name, own in values.items()}
+    return _floors(subject, "no-std-floor", f"{STD_FLOOR:g} floor", floored)
 
 
 def _scale_floor(subject: RunSetup) -> Changed | None:
-    contract, without = subject.contract, _without(subject, "no-scale-floor")
-    words = _below("tanh_scales_rootvel", character_of(contract).rootvel_scales, TANH_SCALE_FLOOR)
-    words += _below("tanh_scales_angvel", character_of(contract).angvel_scales, TANH_SCALE_FLOOR)
-    for name, auxiliary in _auxiliaries(contract).items():
-        words += _below(f"tanh scale of {name}", auxiliary.scale, AUXILIARY_SCALE_FLOOR)
-    if without is None or not words:
-        return None
-    return without, f"{_listed(words)}: with the engine's floor of the tanh scale"
+    character, auxiliaries = character_of(subject.contract), _auxiliaries(subject.contract).items()
+    values = {f"tanh scale of {name}": (auxiliary.scale, AUXILIARY_SCALE_FLOOR) for name, auxiliary in auxiliaries}
+    own = {"tanh_scales_rootvel": character.rootvel_scales, "tanh_scales_angvel": character.angvel_scales}
+    values = {name: (scales, TANH_SCALE_FLOOR) for name, scales in own.items()} | values
+    return _floors(subject, "no-scale-floor", "floor of the tanh scale", values)
 
 
-def _library_tanh(subject: RunSetup) -> Changed | None:
-    without = _without(subject, "exp-tanh")
-    return None if without is None else (without, "tanh of the library in place of the exponential formula")
+def _put_right(words: str, *faults: str) -> Callable[[RunSetup], Changed | None]:
+    """The run without these faults."""
+
+    def guard(subject: RunSetup) -> Changed | None:
+        without = _without(subject, *faults)
+        return None if without is None else (without, words)
+
+    return guard
 
 
 def _own_value(knob: str, fault: str, words: str) -> Callable[[RunSetup], Changed | None]:
@@ -304,11 +255,6 @@ def _own_value(knob: str, fault: str, words: str) -> Callable[[RunSetup], Change
         return replace(without, contract=without.contract.with_conventions({knob: own})), words
 
     return guard
-
-
-def _own_memory(subject: RunSetup) -> Changed | None:
-    without = _without(subject, "uninitialised-history", "ring-slot", "state")
-    return None if without is None else (without, "history and state as the loop itself wrote them")
 
 
 def _merged_statistics(subject: RunSetup) -> Changed | None:
@@ -343,10 +289,6 @@ def _auxiliaries(contract: Contract) -> dict[str, SquashedStatistics]:
     return {name: auxiliary for name, auxiliary in known.items() if auxiliary is not None}
 
 
-def _below(name: str, values: FloatArray, floor: float) -> list[str]:
-    return [f"{name}[{index}] = {values[index]:g}" for index in np.flatnonzero(np.abs(values) < np.float32(floor))]
-
-
 def _listed(words: list[str]) -> str:
     return ", ".join(words[:3]) + (f" and {len(words) - 3} more" if len(words) > 3 else "")
 
@@ -354,10 +296,12 @@ def _listed(words: list[str]) -> str:
 GUARDS: Mapping[str, Callable[[RunSetup], Changed | None]] = {
     "std-floor": _std_floor,
     "scale-floor": _scale_floor,
-    "library-tanh": _library_tanh,
+    "library-tanh": _put_right("tanh of the library in place of the exponential formula", "exp-tanh"),
     "reprojection": _own_value("reproject", "no-reprojection", "reprojection before and after composing"),
     "fallback-axis": _own_value("degenerate_axis", "no-axis-guard", "degenerate axes taken from the previous frame"),
     "merged-statistics": _merged_statistics,
     "training-scales": _training_scales,
-    "own-memory": _own_memory,
+    "own-memory": _put_right(
+        "history and state as the loop itself wrote them", "uninitialised-history", "ring-slot", "state"
+    ),
 }

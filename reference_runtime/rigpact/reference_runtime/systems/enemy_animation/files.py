@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,9 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.reference_runtime.files.declared import DeclaredFiles, RunSetup
-from rigpact.reference_runtime.files.run import Crowd, Run, RunOptions, Stages
-from rigpact.reference_runtime.files.sentinel import Ordinary, RunBaseline, Watch
-from rigpact.reference_runtime.native.library import Engine
+from rigpact.reference_runtime.files.declared import DeclaredFiles
+from rigpact.reference_runtime.files.run import Run, RunOptions
+from rigpact.reference_runtime.files.sentinel import RunBaseline
 from rigpact.reference_runtime.network import Network, OnnxNetwork, ReplayNetwork, read_replay
 from rigpact.reference_runtime.recordings.clip import (
     Clip,
@@ -31,7 +29,7 @@ from rigpact.reference_runtime.recordings.clip import (
     write_prediction,
 )
 from rigpact.reference_runtime.recordings.opened import TRACE_ENDINGS, open_file
-from rigpact.reference_runtime.recordings.recording import Recording, read_recording
+from rigpact.reference_runtime.recordings.recording import read_recording
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reference_runtime.systems.enemy_animation.faults import (
     GUARDS,
@@ -40,12 +38,12 @@ from rigpact.reference_runtime.systems.enemy_animation.faults import (
     parse_fault,
     refuse_idle,
 )
-from rigpact.reference_runtime.systems.enemy_animation.floor import measure_floor, on_floor
+from rigpact.reference_runtime.systems.enemy_animation.floor import on_floor
 from rigpact.reference_runtime.systems.enemy_animation.judged import (
     bundle_numbers,
     clip_limits,
-    ideal_outputs,
-    input_uses,
+    drift_notes,
+    ideal_network,
     ordinary_state,
     refuse_poses,
     watches,
@@ -69,13 +67,11 @@ class EnemyFiles(DeclaredFiles):
     probe = "rigpact.fixtures.clip_format:probe_clip"
     guards = GUARDS
     drive_of = staticmethod(drive_of)
-    limits = staticmethod(clip_limits)
     fault, acting_contract = staticmethod(parse_fault), staticmethod(faulty_contract)
     numbers, with_numbers = staticmethod(bundle_numbers), staticmethod(with_bundle_numbers)
-
-    def recording(self, path: Path, contract: Contract | None) -> Recording:
-        """A trace, a teacher batch or prediction, or a raw clip."""
-        return read_recording(path, contract)
+    recording, network, lockstep = staticmethod(read_recording), staticmethod(OnnxNetwork), staticmethod(free_crowd)
+    limits, judging_network = staticmethod(clip_limits), staticmethod(ideal_network)
+    watches, ordinary, drift_notes = staticmethod(watches), staticmethod(ordinary_state), staticmethod(drift_notes)
 
     def clip(self, path: Path, contract: Contract) -> Clip:
         """A raw clip, a teacher file, or the inputs that an engine recorded."""
@@ -83,10 +79,6 @@ class EnemyFiles(DeclaredFiles):
         if file.is_recording:
             return recorded_inputs(read_recording(path, contract).trace, path)
         return document_to_clip(file.document)
-
-    def network(self, path: Path, contract: Contract) -> OnnxNetwork:
-        """The model of five inputs."""
-        return OnnxNetwork(path, contract)
 
     def replay(self, path: Path, contract: Contract) -> ReplayNetwork:
         """Recorded answers in place of a model."""
@@ -116,23 +108,9 @@ class EnemyFiles(DeclaredFiles):
         refuse_idle(options.faults, contract, options.frames)
         if is_plain:
             return free_run(contract, network, clip, options.engine)
-        completed = with_history_length(contract, network, clip)
-        changes = (
-            on_floor(completed, clip_rows(clip, completed)) if options.on_floor else faulty(completed, options.faults)
-        )
+        whole = with_history_length(contract, network, clip)
+        changes = on_floor(whole, clip_rows(clip, whole)) if options.on_floor else faulty(whole, options.faults)
         return free_run(contract, network, clip, "numpy", changes)
-
-    def lockstep(
-        self,
-        contract: Contract,
-        network: Network,
-        clip: Clip,
-        starts: FloatArray,
-        frames: int,
-        engine: Engine = "auto",
-    ) -> Crowd:
-        """Free runs from several raw states at once."""
-        return free_crowd(contract, network, clip, starts, engine)
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:
         """Write a teacher prediction, if the name ends in .json."""
@@ -163,42 +141,21 @@ class EnemyFiles(DeclaredFiles):
         """The clip's own poses."""
         return clip_rows(clip, contract).poses
 
-    def judging_network(self, clip: Clip, contract: Contract) -> ReplayNetwork:
-        """A network that predicts the clip almost exactly."""
-        return ReplayNetwork(ideal_outputs(clip, contract))
-
-    def watches(self, contract: Contract) -> Sequence[Watch]:
-        """The clamp, saturated tanh, axes near zero."""
-        return tuple(watches(contract))
-
-    def ordinary(self, clip: Clip | None, contract: Contract) -> Ordinary:
-        """The ordinary size of the state, by the contract's own statistics."""
-        return ordinary_state(contract)
-
-    def drift_notes(
-        self, subject: RunSetup, published: FloatArray, sampled: Mapping[int, Stages]
-    ) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Feet on the floor, and inputs that the deployed engine leaves frozen or zero."""
-        uses = input_uses(subject, [{**stages, "frame": np.array([float(frame)])} for frame, stages in sampled.items()])
-        facts: dict[str, Any] = {"floor": None, "inputs": [vars(use) for use in uses]}
-        lines = [str(use) for use in uses]
-        try:
-            floor = measure_floor(subject, published[:, character_of(subject.contract).output[ROTATIONS].range])
-        except UnusableInput as refusal:
-            return facts, (*lines, f"feet not measured: {refusal.found}")
-        return facts | {"floor": floor.to_json()}, (floor.words, *lines)
-
 
 def _refuse_options(options: RunOptions, *, is_plain: bool) -> None:
     """UnusableInput for what does not go together."""
-    if options.faults and options.mode != "free":
-        raise UnusableInput("--perturb", f"a {options.mode} run", "a free run")
-    if options.on_floor and options.mode != "free":
-        raise UnusableInput("--floor-contacts", f"a {options.mode} run", "--mode free")
-    if options.faults and options.on_floor:
-        raise UnusableInput("--perturb with --floor-contacts", "both", "one of them")
-    if options.engine == "native" and not is_plain:
-        raise UnusableInput("--engine native", "another run than a plain free run", "--mode free, or --engine auto")
+    mode, is_free = f"a {options.mode} run", options.mode == "free"
+    for is_wrong, *words in (
+        (options.faults and not is_free, "--perturb", mode, "a free run"),
+        (options.on_floor and not is_free, "--floor-contacts", mode, "--mode free"),
+        (options.faults and options.on_floor, "--perturb with --floor-contacts", "both", "one of them"),
+        (
+            options.engine == "native" and not is_plain,
+            "--engine native", "another run than a plain free run", "--mode free, or --engine auto",
+        ),
+    ):  # fmt: skip
+        if is_wrong:
+            raise UnusableInput(*words)
 
 
 SYSTEM = replace(pages.enemy_animation.system(), files=EnemyFiles(), description=DESCRIPTION)

@@ -28,9 +28,6 @@ from rigpact.reference_runtime.systems.enemy_animation.runs import ClipRows
 FEET = ("ball_l", "ball_r")
 _CM = 100.0
 SOLE_OFFSET_CM = 2.0
-ENTER_DISTANCE_CM, LEAVE_DISTANCE_CM = 2.5, 5.0
-ENTER_VERTICAL_CM_S, LEAVE_VERTICAL_CM_S = 5.0, 15.0
-ENTER_PLANAR_CM_S, LEAVE_PLANAR_CM_S = 12.0, 18.0
 MINIMUM_DURATION_S = 0.05
 MINIMUM_FRAME_TIME_S = 1e-3
 FOOT_REACH_CM = 40.0
@@ -58,6 +55,16 @@ class FootSample:
     planar_cm_s: float
     reachable: bool = True
 
+    @property
+    def enters(self) -> bool:
+        """Whether a lifted foot would come down."""
+        return self.distance_cm <= 2.5 and self.vertical_cm_s <= 5.0 and self.planar_cm_s <= 12.0
+
+    @property
+    def stays(self) -> bool:
+        """Whether a standing foot would stay; a number that is not finite does not lift it."""
+        return not (self.distance_cm > 5.0 or self.vertical_cm_s >= 15.0 or self.planar_cm_s >= 18.0)
+
 
 def foot_sample(
     position_cm: FloatArray, previous_cm: FloatArray | None, frame_time_s: float, actor_cm: FloatArray
@@ -80,7 +87,7 @@ def updated_contact(contact: FootContact, foot: FootSample, frame_time_s: float)
     """One frame of contact hysteresis: a change is proposed by thresholds and must last 0.05 s."""
     if not foot.reachable:
         return contact
-    proposed = _stays(foot) if contact.touching else _enters(foot)
+    proposed = foot.stays if contact.touching else foot.enters
     frame_time_s = max(MINIMUM_FRAME_TIME_S, frame_time_s)
     on_time_s = contact.on_time_s + frame_time_s if proposed else 0.0
     off_time_s = 0.0 if proposed else contact.off_time_s + frame_time_s
@@ -88,22 +95,6 @@ def updated_contact(contact: FootContact, foot: FootSample, frame_time_s: float)
     switches = proposed != contact.touching and lasted_s >= MINIMUM_DURATION_S
     timed = replace(contact, on_time_s=on_time_s, off_time_s=off_time_s)
     return replace(timed, touching=proposed) if switches else timed
-
-
-def _enters(foot: FootSample) -> bool:
-    return (
-        foot.distance_cm <= ENTER_DISTANCE_CM
-        and foot.vertical_cm_s <= ENTER_VERTICAL_CM_S
-        and foot.planar_cm_s <= ENTER_PLANAR_CM_S
-    )
-
-
-def _stays(foot: FootSample) -> bool:
-    return not (
-        foot.distance_cm > LEAVE_DISTANCE_CM
-        or foot.vertical_cm_s >= LEAVE_VERTICAL_CM_S
-        or foot.planar_cm_s >= LEAVE_PLANAR_CM_S
-    )
 
 
 class FeetInWorld:
@@ -200,16 +191,11 @@ def on_floor(contract: Contract, rows: ClipRows) -> Changes:
 
     def x_raw(frames: LiveFrames, state: FloatArray) -> FloatArray:
         position, yaw = path.at(int(frames.frame[0]))
-        flags[:] = [
-            contacts.update(
-                feet.positions_cm(state[0, character.state[ROTATIONS].range], position, yaw),
-                position * _CM,
-            )
-        ]
-        if place is None:
-            return state
+        feet_cm = feet.positions_cm(state[0, character.state[ROTATIONS].range], position, yaw)
+        flags[:] = [contacts.update(feet_cm, position * _CM)]
         landed = state.copy()
-        landed[:, place] = flags[0]
+        if place is not None:
+            landed[:, place] = flags[0]
         return landed
 
     def as_input(_frames: LiveFrames, _of_clip: FloatArray) -> FloatArray:
@@ -231,8 +217,7 @@ def contact_flags(poses6d: FloatArray, contract: Contract, rows: ClipRows) -> Fl
 def feet_positions_cm(poses6d: FloatArray, contract: Contract, rows: ClipRows) -> FloatArray:
     """World positions (T, 2, 3) of the feet over a run's poses, in centimetres."""
     path = RootPath(contract, rows)
-    places = [path.at(frame) for frame in range(len(poses6d))]
-    roots, yaws = np.stack([place[0] for place in places]), np.stack([place[1] for place in places])
+    roots, yaws = map(np.stack, zip(*map(path.at, range(len(poses6d))), strict=True))
     return FeetInWorld(contract).positions_cm(poses6d, roots, yaws)
 
 
@@ -262,21 +247,17 @@ class FloorReport(AsJson):
     @property
     def words(self) -> str:
         """The report in one line."""
-        drift = "" if self.root_drift_cm_per_m is None else f"; root drift {self.root_drift_cm_per_m:.2f} cm/m"
-        planned = (
-            ""
-            if self.planned_slide_cm_per_s is None
-            else f"; {self.planned_slide_cm_per_s:.2f} where the clip has a foot down"
-        )
-        timing = (
-            ""
-            if self.contact_f1 is None
-            else f"; contact timing F1 {self.contact_f1:.3f} (the clip itself {self.clip_contact_f1:.3f})"
-        )
-        return (
+        parts = [
             f"foot slide {self.slide_cm_per_s:.2f} cm for each second of contact ({self.contact_s:.1f} s; longest single "
-            f"slide {self.slide_largest_cm:.2f} cm), the clip itself {self.clip_slide_cm_per_s:.2f}{planned}{drift}{timing}"
-        )
+            f"slide {self.slide_largest_cm:.2f} cm), the clip itself {self.clip_slide_cm_per_s:.2f}"
+        ]
+        if self.planned_slide_cm_per_s is not None:
+            parts.append(f"{self.planned_slide_cm_per_s:.2f} where the clip has a foot down")
+        if self.root_drift_cm_per_m is not None:
+            parts.append(f"root drift {self.root_drift_cm_per_m:.2f} cm/m")
+        if self.contact_f1 is not None:
+            parts.append(f"contact timing F1 {self.contact_f1:.3f} (the clip itself {self.clip_contact_f1:.3f})")
+        return "; ".join(parts)
 
 
 def measure_floor(subject: RunSetup, poses6d: FloatArray) -> FloorReport:
@@ -284,29 +265,26 @@ def measure_floor(subject: RunSetup, poses6d: FloatArray) -> FloorReport:
     contract, rows = subject.contract, subject.rows()
     run = np.concatenate((rows.poses[:1], poses6d))
     flags, own_flags = contact_flags(run, contract, rows), contact_flags(rows.poses, contract, rows)
-    slide, largest, vector = foot_slide(feet_positions_cm(run, contract, rows), flags)
-    own_slide, _, _ = foot_slide(feet_positions_cm(rows.poses, contract, rows), own_flags)
-    touching_s, own_s = (float(kind[1:].sum()) / rows.fps for kind in (flags, own_flags))
+    feet, own_feet = (feet_positions_cm(poses, contract, rows) for poses in (run, rows.poses))
+    _, largest, vector = foot_slide(feet, flags)
     distance = RootPath(contract, rows).distance_m(len(poses6d))
     truth, own_truth = (teacher_contacts(subject, count, rows) for count in (len(run), rows.steps))
+
+    def per_second(feet_cm: FloatArray, standing: FloatArray) -> float:
+        seconds = float(standing[1:].sum()) / rows.fps
+        return foot_slide(feet_cm, standing)[0] / seconds if seconds else 0.0
+
     return FloorReport(
-        slide_cm_per_s=slide / touching_s if touching_s else 0.0,
+        slide_cm_per_s=per_second(feet, flags),
         slide_largest_cm=largest,
-        contact_s=touching_s,
-        clip_slide_cm_per_s=own_slide / own_s if own_s else 0.0,
-        planned_slide_cm_per_s=None
-        if truth is None
-        else _planned_slide(feet_positions_cm(run, contract, rows), truth, rows),
+        contact_s=float(flags[1:].sum()) / rows.fps,
+        clip_slide_cm_per_s=per_second(own_feet, own_flags),
+        # a run whose foot slides all the time has no contacts of its own
+        planned_slide_cm_per_s=None if truth is None else per_second(feet, truth),
         root_drift_cm_per_m=vector / distance if distance > _STANDING_M else None,
         contact_f1=None if truth is None else f1_score(flags, truth),
         clip_contact_f1=None if own_truth is None else f1_score(own_flags[: rows.steps], own_truth),
     )
-
-
-def _planned_slide(feet_cm: FloatArray, planned: FloatArray, rows: ClipRows) -> float:
-    """Slide per second of contact in the clip: a run whose foot slides all the time has no contacts of its own."""
-    seconds = float(planned[1:].sum()) / rows.fps
-    return foot_slide(feet_cm, planned)[0] / seconds if seconds else 0.0
 
 
 def foot_slide(feet_cm: FloatArray, flags: FloatArray) -> tuple[float, float, float]:

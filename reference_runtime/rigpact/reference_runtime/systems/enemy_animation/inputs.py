@@ -8,8 +8,6 @@ To add a reading: a row in a table. Not here: the engine's own contacts with hys
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +27,6 @@ from rigpact.reference_runtime.operations.scalars import (
     UNIT_ROUNDOFF,
     compute_dtype,
     gamma,
-    squashed_zscored,
     stored,
     unscored,
     zscored,
@@ -41,11 +38,12 @@ from rigpact.reference_runtime.systems.enemy_animation.shared import (
     AXES,
     CODEC,
     COPY,
+    ENGINE,
     MATH,
     OF_CLIP,
+    Squashing,
     bone_fields,
     copied,
-    floored_scale,
     known,
     of_character,
     squashed_bound,
@@ -212,78 +210,64 @@ FOOT_CONTACTS = of_character(
 ANGLE_FACTOR: Mapping[str, float] = {"full": 1.0, "half": 0.5}
 LAG: Mapping[str, int] = {"0": 0, "-1": -1, "+1": 1}
 Frame = NDArray[np.int64]
-RowsAt = Callable[[Frame], FloatArray]
-
-
-@dataclass(frozen=True, eq=False)
-class RateSources:
-    """The sources of an angular velocity at frames (N,) of a run.
-
-    x_raw, state: frames (N,) to raw states and to their z-scores, (N, Dx). last: the last frame that there is; None in a free
-    run, which has no frame after this one: every lag reads the newest one or two.
-    """
-
-    x_raw: RowsAt
-    state: RowsAt
-    fps: float
-    frame: Frame
-    last: int | None
-
-    @classmethod
-    def of_clip(cls, x_raw: FloatArray, state: FloatArray, fps: float, steps: int) -> RateSources:
-        """The first `steps` of consecutive frames, both (N, Dx)."""
-        return cls(x_raw.__getitem__, state.__getitem__, fps, np.arange(steps), len(x_raw) - 1)
 
 
 class AngularVelocityInput:
-    """AngVel rows (N, 3·B) under one contract."""
+    """AngVel rows (N, 3·B) under one contract.
 
-    def __init__(self, contract: Contract) -> None:
+    Sources read the run at frames (N,). last: the last frame that there is; None in a free run, which has no frame after this
+    one: every lag reads the newest one or two.
+    """
+
+    def __init__(self, contract: Contract, squashing: Squashing = ENGINE) -> None:
         """Look the conventions up once. UnusableInput if the source needs statistics that no file has."""
         conventions, numbers = contract.conventions, contract.numbers
         self._conventions, self._dtype, self._codec = conventions, compute_dtype(conventions), Rot6d(conventions)
         self._rotations, self._slice = numbers.state[ROTATIONS].range, numbers.state[ANGULAR_VELOCITIES].range
         self._statistics, self._lag = numbers.angular_velocity, int(conventions.angvel_lag)
-        self.squash: Callable[[FloatArray, SquashedStatistics], FloatArray] = squashed_zscored
+        self._squashing = squashing
         if self._statistics is None and conventions.angvel_source in NEEDS_STATISTICS:
             raise _no_statistics(conventions.angvel_source)
 
-    def rows(self, motion: RateSources) -> FloatArray:
-        """AngVel input at the frames, (N, 3·B), stored as float32."""
-        return stored(RATE_SOURCES[self._conventions.angvel_source](self, motion))
+    def rows(self, frames: Frames) -> FloatArray:
+        """AngVel input at these frames, (N, 3·B), stored as float32; NaN where it needs what nobody knows."""
+        frames["x_raw"]  # every source needs it
+        source, last = self._conventions.angvel_source, frames.last("x_raw") if frames.mode == "teacher" else None
+        rows = stored(RATE_SOURCES[source](self, frames, frames.frame, last))
+        if last is not None and not frames.has_drive:  # the end of the run, and the values after it, are not known
+            ahead = self._lag + (source == "rotations")
+            rows = np.where((frames.frame + ahead > last)[:, None], np.float32(np.nan), rows)
+        return rows
 
-    def from_state(self, motion: RateSources) -> FloatArray:
+    def from_state(self, frames: Frames, frame: Frame, last: int | None) -> FloatArray:
         """The state's raw angular velocity, normalised with the companion's statistics."""
-        x_raw = motion.x_raw(self._lagged(motion.frame, motion.last))
+        x_raw = frames.rows_at("x_raw", self._lagged(frame, last))
         omega = x_raw[:, self._slice].astype(self._dtype).reshape(len(x_raw), -1, 3)
         if self._conventions.angvel_frame != "parent":  # the rotations are not used otherwise
             omega = self._in_frame(omega, self._matrices(x_raw))
         return self._normalised(omega)
 
-    def from_rotations(self, motion: RateSources) -> FloatArray:
+    def from_rotations(self, frames: Frames, frame: Frame, last: int | None) -> FloatArray:
         """From consecutive rotations; the last pair is repeated for frames beyond the clip."""
-        if motion.last is not None and motion.last < 1:
-            return self.from_state(motion)  # a single frame has no pair: take its own measured velocity
-        if motion.last is None:
-            earlier, later = np.maximum(motion.frame - 1, 0), motion.frame
-        else:
-            earlier = self._lagged(motion.frame, motion.last - 1)
-            later = earlier + 1
-        before, after = (self._matrices(motion.x_raw(frame)) for frame in (earlier, later))
-        return self._normalised(self._in_frame(angular_velocity(before, after, motion.fps), before))
+        if last is not None and last < 1:
+            return self.from_state(frames, frame, last)  # one frame has no pair: take its own measured velocity
+        earlier = np.maximum(frame - 1, 0) if last is None else self._lagged(frame, last - 1)
+        pair = earlier, frame if last is None else earlier + 1
+        before, after = (self._matrices(frames.rows_at("x_raw", each)) for each in pair)
+        return self._normalised(self._in_frame(angular_velocity(before, after, frames.fps), before))
 
-    def from_state_slice(self, motion: RateSources) -> FloatArray:
+    def from_state_slice(self, frames: Frames, frame: Frame, _last: int | None) -> FloatArray:
         """The normalised state's own slice: the fallback of the engine."""
-        return motion.state(motion.frame)[:, self._slice]
+        return frames.rows_at("state", frame)[:, self._slice]
 
-    def frozen(self, motion: RateSources) -> FloatArray:
+    def frozen(self, frames: Frames, frame: Frame, last: int | None) -> FloatArray:
         """The first row in every frame: the deployed engine's free run never recomputes this input."""
         known = self.from_state_slice if self._statistics is None else self.from_state
-        return known(replace(motion, frame=np.zeros_like(motion.frame)))
+        return known(frames, np.zeros_like(frame), last)
 
-    def zeros(self, motion: RateSources) -> FloatArray:
+    def zeros(self, _frames: Frames, frame: Frame, _last: int | None) -> FloatArray:
         """Zeros: the input is not bound."""
-        return np.zeros((len(motion.frame), self._slice.stop - self._slice.start), self._dtype)
+        return np.zeros((len(frame), self._slice.stop - self._slice.start), self._dtype)
 
     def _in_frame(self, omega: FloatArray, matrices: FloatArray) -> FloatArray:
         return RATE_FRAMES[self._conventions.angvel_frame](omega, matrices)
@@ -299,7 +283,7 @@ class AngularVelocityInput:
         if self._statistics is None:
             raise _no_statistics(self._conventions.angvel_source)
         factor = ANGLE_FACTOR[self._conventions.angvel_angle]
-        return self.squash(omega.reshape(len(omega), -1) * factor, self._statistics)
+        return self._squashing.zscored(omega.reshape(len(omega), -1) * factor, self._statistics)
 
 
 def _no_statistics(source: str) -> UnusableInput:
@@ -311,7 +295,7 @@ def _no_statistics(source: str) -> UnusableInput:
     )
 
 
-RATE_SOURCES: Mapping[str, Callable[[AngularVelocityInput, RateSources], FloatArray]] = {
+RATE_SOURCES: Mapping[str, Callable[[AngularVelocityInput, Frames, Frame, int | None], FloatArray]] = {
     "aux_stats": AngularVelocityInput.from_state,
     "rotations": AngularVelocityInput.from_rotations,
     "state_slice": AngularVelocityInput.from_state_slice,
@@ -327,20 +311,6 @@ ANGVEL_SOURCE = Knob("angvel_source", RATE_SOURCES)
 ANGVEL_ANGLE = Knob("angvel_angle", ANGLE_FACTOR)
 ANGVEL_FRAME = Knob("angvel_frame", RATE_FRAMES)
 ANGVEL_LAG = Knob("angvel_lag", LAG)
-
-
-def _angvel(frames: Frames) -> FloatArray:
-    """The AngVel input, from the raw states of neighbouring frames."""
-    operation: AngularVelocityInput = frames.built(AngularVelocityInput)
-    frames["x_raw"]  # every source needs it
-    last = frames.last("x_raw") if frames.mode == "teacher" else None
-    x_raw, state = (partial(frames.rows_at, name) for name in ("x_raw", "state"))
-    rows = operation.rows(RateSources(x_raw, state, frames.fps, frames.frame, last))
-    if last is not None and not frames.has_drive:  # the end of the run, and the values after it, are not known
-        conventions = frames.contract.conventions
-        ahead = int(conventions.angvel_lag) + (conventions.angvel_source == "rotations")
-        rows = np.where((frames.frame + ahead > last)[:, None], np.float32(np.nan), rows)
-    return rows
 
 
 def _angvel_planned(frames: Frames) -> Step:
@@ -387,13 +357,14 @@ def _turned_error(z: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
     own = auxiliary.statistics
     value, nearest = unscored(z.astype(np.float64), own.mean, own.std_floored), 1.0 - UNIT_ROUNDOFF
     feature = np.clip(value, -nearest, nearest)
-    omega = (floored_scale(auxiliary) * FUNCTIONS["arctanh"](feature)).reshape(len(z), -1, 3)
+    omega = (ENGINE.auxiliary_scale(auxiliary) * FUNCTIONS["arctanh"](feature)).reshape(len(z), -1, 3)
     return np.repeat(gamma(GRAM_SCHMIDT) * length(omega), 3).reshape(z.shape)
 
 
 ANGVEL = of_character(
     "bone_rates", "how fast each bone turns, z-scored; reads the raw state and its z-scores",
     (*CODEC, ANGVEL_SQUASH, ANGVEL_SOURCE, ANGVEL_ANGLE, ANGVEL_FRAME, ANGVEL_LAG, MATH),
-    bone_fields(ANGULAR_VELOCITIES, FieldKind.ANGULAR_RATE, 3, ANGULAR_VELOCITIES), _angvel, _angvel_bound, 2,
+    bone_fields(ANGULAR_VELOCITIES, FieldKind.ANGULAR_RATE, 3, ANGULAR_VELOCITIES),
+    lambda frames: np.asarray(frames.built(AngularVelocityInput).rows(frames)), _angvel_bound, 2,
     reach=(1, 2), measure=Z_SCORE, is_propagated=True, planned=_angvel_planned,
 )  # fmt: skip

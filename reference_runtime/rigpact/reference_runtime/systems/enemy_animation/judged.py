@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.files.sentinel import ORDINARY_Z, VISIBLE_RAD, Ordinary, Watch
-from rigpact.reference_runtime.network import aligned
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
+from rigpact.reference_runtime.graph.run import ClipDrive
+from rigpact.reference_runtime.network import ReplayNetwork, aligned
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular, rotation_angle_rad
 from rigpact.reference_runtime.operations.scalars import zscored
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
@@ -30,7 +33,7 @@ from rigpact.reference_runtime.systems.enemy_animation.answer import (
     OutputStages,
     shared_slices,
 )
-from rigpact.reference_runtime.systems.enemy_animation.inputs import AngularVelocityInput, RateSources
+from rigpact.reference_runtime.systems.enemy_animation.floor import measure_floor
 from rigpact.reference_runtime.systems.enemy_animation.runs import clip_rows
 from rigpact.reference_runtime.systems.enemy_animation.state import floored_scales
 
@@ -109,8 +112,8 @@ _NETWORK_ERROR_Z = 0.05
 """Error of a well-trained network's output, in standard deviations."""
 
 
-def ideal_outputs(clip: Clip, contract: Contract) -> FloatArray:
-    """y_norm rows (T, Dy) of a network that predicts a clip almost exactly, under the contract's own output mode.
+def ideal_network(clip: Clip, contract: Contract) -> ReplayNetwork:
+    """A network that predicts a clip almost exactly, under the contract's own output mode.
 
     Why only almost: a perfect ΔR is already orthonormal, so the result would be the same with and without reprojection.
     """
@@ -125,7 +128,7 @@ def ideal_outputs(clip: Clip, contract: Contract) -> FloatArray:
     y_norm = np.zeros((len(wanted), character.output.width))
     y_norm[:, place] = zscored(six, mean, statistics.std_floored[place])
     y_norm += _NETWORK_ERROR_Z * np.sin(np.arange(y_norm.size)).reshape(y_norm.shape)
-    return y_norm.astype(np.float32)
+    return ReplayNetwork(y_norm.astype(np.float32))
 
 
 def clip_limits(clip: Clip) -> list[str]:
@@ -151,19 +154,18 @@ NEAR_DEGENERATE = 10.0 * KINDA_SMALL_NUMBER
 """Ten times the length below which the engine replaces an axis."""
 
 
-def watches(contract: Contract) -> Iterator[Watch]:
-    """The watched quantities under a contract."""
-    for name in ("state", "cond"):
-        yield Watch("clamp", name, ORDINARY_Z, lambda stages, name=name: stages[name])  # type: ignore[misc]
+def watches(contract: Contract) -> list[Watch]:
+    """The clamp, saturated tanh, axes near zero."""
+    found = [Watch("clamp", name, ORDINARY_Z, itemgetter(name)) for name in ("state", "cond")]
     for name, scale in floored_scales(contract).items():
-        yield _saturation(character_of(contract).state[name].range, scale)
+        found.append(_saturation(character_of(contract).state[name].range, scale))
     outputs = OutputStages(contract)
     identity = outputs.codec.identity(character_of(contract).bone_count)
     lengths = partial(_axis_lengths, outputs, identity * IS_RESIDUAL[contract.conventions.output_mode])
-    yield Watch("degenerate", "y_raw", NEAR_DEGENERATE, lengths, outputs.rotations.start, is_floor=True)
+    return [*found, Watch("degenerate", "y_raw", NEAR_DEGENERATE, lengths, outputs.rotations.start, is_floor=True)]
 
 
-def ordinary_state(contract: Contract) -> Ordinary:
+def ordinary_state(_clip: Clip | None, contract: Contract) -> Ordinary:
     """The state in z-scores. A change that nobody sees is not a departure, even of a channel that never moved in training.
 
     The least raw change is a degree in a column of a rotation; in a squashed velocity or a yaw as a share of half a
@@ -190,7 +192,7 @@ def _axis_lengths(outputs: OutputStages, offset: FloatArray, stages: Mapping[str
     return np.repeat(np.concatenate((size, rest), axis=-1), 3, axis=-1).reshape(-1)
 
 
-Inputs = dict[str, FloatArray]
+Inputs = Mapping[str, FloatArray]
 _SAMPLES = 32
 
 
@@ -219,7 +221,21 @@ class InputUse:
         )
 
 
-def input_uses(subject: RunSetup, sampled: Sequence[Inputs]) -> tuple[InputUse, ...]:
+def drift_notes(
+    subject: RunSetup, published: FloatArray, sampled: Mapping[int, Inputs]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Feet on the floor, and inputs that the deployed engine leaves frozen or zero."""
+    uses = _input_uses(subject, [{**stages, "frame": np.array([float(frame)])} for frame, stages in sampled.items()])
+    facts: dict[str, Any] = {"floor": None, "inputs": [vars(use) for use in uses]}
+    lines = [str(use) for use in uses]
+    try:
+        floor = measure_floor(subject, published[:, character_of(subject.contract).output[ROTATIONS].range])
+    except UnusableInput as refusal:
+        return facts, (*lines, f"feet not measured: {refusal.found}")
+    return facts | {"floor": floor.to_json()}, (floor.words, *lines)
+
+
+def _input_uses(subject: RunSetup, sampled: Sequence[Inputs]) -> tuple[InputUse, ...]:
     """Measure the inputs of sampled frames (each (1, width), with x_raw and frame)."""
     chosen = [sampled[int(index)] for index in np.unique(np.linspace(0, len(sampled) - 1, _SAMPLES).astype(int))]
     poses = _next_poses(subject, chosen)
@@ -235,17 +251,17 @@ def _angular_velocity(subject: RunSetup, sampled: Sequence[Inputs], poses: Float
     deployed = "the seed's value: the write-back never renews it"
     rows = np.concatenate([inputs["angvel"] for inputs in sampled])
     state = "zero" if not rows.any() else "frozen" if np.all(rows == rows[:1]) else "live"
-    try:
-        source = AngularVelocityInput(subject.contract.with_conventions({"angvel_source": "rotations"}))
-    except UnusableInput:
+    contract = subject.contract.with_conventions({"angvel_source": "rotations"})
+    if character_of(contract).angular_velocity is None:
         return InputUse("angvel", state, deployed, "", None, None)
     place, fps = character_of(subject.contract).state[ROTATIONS].range, subject.rows().fps
     changed = []
     for inputs, pose in zip(sampled, poses, strict=True):
         following = inputs["x_raw"].copy()
         following[:, place] = pose
-        pair = np.concatenate((inputs["x_raw"], following))
-        changed.append(source.rows(RateSources.of_clip(pair, np.zeros_like(pair), fps, 1)))
+        pair = ClipDrive({"x_raw": np.concatenate((inputs["x_raw"], following))}, fps)
+        first = Evidence(np.arange(1), fps, "teacher", {}, lambda _contract, pair=pair: pair)  # type: ignore[misc]
+        changed.append(ReplayedFrames(first, contract)["angvel"])
     moved = _moved(subject, sampled, poses, "angvel", changed)
     return InputUse("angvel", state, deployed, "the log map of the run's own poses", *moved)
 

@@ -15,7 +15,7 @@ from rigpact.contract.character import character_of
 from rigpact.contract.conventions import Knob
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import ROTATIONS
-from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, SquashedStatistics, unit_statistics
+from rigpact.contract.statistics import FloatArray, SquashedStatistics, unit_statistics
 from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.plan import TARGET, Read, Step, chosen
 from rigpact.contract.systems.stage import Z_SCORE, Bounds, NotKnown
@@ -26,7 +26,6 @@ from rigpact.reference_runtime.operations.scalars import (
     ages,
     compute_dtype,
     gamma,
-    squashed_zscored,
     stored,
     zscored_by,
 )
@@ -34,9 +33,10 @@ from rigpact.reference_runtime.operations.six_numbers import GRAM_SCHMIDT, Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.shared import (
     AFFINE,
     CODEC,
+    ENGINE,
     MATH,
     TANH,
-    floored_scale,
+    Squashing,
     history_fields,
     of_character,
     squashed_bound,
@@ -192,11 +192,11 @@ POSE_HISTORY = of_character(
 
 
 def _scaled(value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
-    return value / np.maximum(np.abs(auxiliary.scale), np.float32(AUXILIARY_SCALE_FLOOR)).astype(value.dtype)
+    return value / ENGINE.auxiliary_scale(auxiliary).astype(value.dtype)
 
 
 NORMALISE: Mapping[str, Callable[[FloatArray, SquashedStatistics], FloatArray]] = {
-    "tanh_zscore": squashed_zscored,
+    "tanh_zscore": ENGINE.zscored,
     "linear": lambda value, auxiliary: zscored_by(_scaled(value, auxiliary), auxiliary.statistics),
     "tanh": lambda value, auxiliary: FUNCTIONS["tanh"](_scaled(value, auxiliary)),
     "tanh_unit_scale": lambda value, _auxiliary: FUNCTIONS["tanh"](value),
@@ -215,15 +215,15 @@ def _statistics(contract: Contract) -> SquashedStatistics:
 class HistoryNormaliser:
     """The normalisation of past poses under one contract."""
 
-    def __init__(self, contract: Contract) -> None:
+    def __init__(self, contract: Contract, squashing: Squashing = ENGINE) -> None:
         """Look the conventions up once. UnusableInput if no file gives the number of frames."""
         self._dtype, self._statistics = compute_dtype(contract.conventions), _statistics(contract)
-        self.normalise = NORMALISE[contract.conventions.pose_history_norm]
+        self._normalise = {**NORMALISE, "tanh_zscore": squashing.zscored}[contract.conventions.pose_history_norm]
 
     @QUIETLY
     def __call__(self, raw: FloatArray) -> FloatArray:
         """z of a raw feature (..., H·6·B)."""
-        return stored(self.normalise(raw.astype(self._dtype), self._statistics))
+        return stored(self._normalise(raw.astype(self._dtype), self._statistics))
 
 
 def _squashed_planned(frames: Frames) -> Step:
@@ -239,8 +239,8 @@ def _squashed_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatAr
     if contract.conventions.pose_history_norm == "tanh_zscore":
         return squashed_bound(rows, auxiliary, error)
     if contract.conventions.pose_history_norm == "linear":
-        return zscore_bound(rows, auxiliary.statistics, error / floored_scale(auxiliary))
-    return np.asarray(error / np.minimum(floored_scale(auxiliary), 1.0) + gamma(TANH) * np.abs(rows))
+        return zscore_bound(rows, auxiliary.statistics, error / ENGINE.auxiliary_scale(auxiliary))
+    return np.asarray(error / np.minimum(ENGINE.auxiliary_scale(auxiliary), 1.0) + gamma(TANH) * np.abs(rows))
 
 
 SQUASHED_ZSCORE = of_character(

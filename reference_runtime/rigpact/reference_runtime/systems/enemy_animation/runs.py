@@ -223,7 +223,9 @@ def free_run(
     return Run(contract, "free", rows.fps, OfCrowd(crowd), network, None, use, alignments)
 
 
-def free_crowd(contract: Contract, network: Network, clip: Clip, starts: FloatArray, engine: Engine = "auto") -> Crowd:
+def free_crowd(
+    contract: Contract, network: Network, clip: Clip, starts: FloatArray, _frames: int = 0, engine: Engine = "auto"
+) -> Crowd:
     """Free runs from raw states (R, Dx) side by side: one call of the network per frame; every stage has an axis of runs."""
     kind, rows = _kind_of(engine_for(contract, engine)), clip_rows(clip, contract)
     return Crowd(free_frames(contract, network, [rows], starts.astype(np.float32), kind=kind))

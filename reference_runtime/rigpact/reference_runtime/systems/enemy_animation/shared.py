@@ -12,6 +12,7 @@ near-constant channel gets a wide bound and a well-conditioned one a narrow boun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,7 @@ from rigpact.contract.statistics import AUXILIARY_SCALE_FLOOR, FloatArray, Squas
 from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import Field, FieldKind, FieldLayout
 from rigpact.contract.systems.stage import Bound, Compute
-from rigpact.reference_runtime.operations.scalars import COMPUTE_DTYPE, gamma, unscored
+from rigpact.reference_runtime.operations.scalars import COMPUTE_DTYPE, FUNCTIONS, gamma, unscored, zscored_by
 from rigpact.reference_runtime.operations.six_numbers import DERIVED_SIGN, LOST_AXES, PACKING
 from rigpact.reference_runtime.vocabulary.building import of_result
 
@@ -36,7 +37,6 @@ OF_CLIP: Mapping[str, Any] = {
     "from_clip": True,
 }
 """What a `Built` says of a stage whose rows a clip brings."""
-_PARENT = "parent bone"
 
 
 def of_character(
@@ -60,21 +60,6 @@ def of_character(
 # Fields: the slices of a character's vectors in the order of the bundle, as many bones as it has
 
 
-def state_fields(use: Use, contract: Contract) -> FieldLayout:
-    """The fields of the raw state."""
-    return _slices(use, contract, "state")
-
-
-def state_z_fields(use: Use, contract: Contract) -> FieldLayout:
-    """The same fields of its z-scores."""
-    return _slices(use, contract, "state", unit="z")
-
-
-def output_fields(use: Use, contract: Contract) -> FieldLayout:
-    """The fields of the output."""
-    return _slices(use, contract, "output")
-
-
 def bone_fields(name: str, kind: FieldKind, size: int, slice_name: str = "") -> Fields:
     """One field of `size` numbers for every bone, or for every bone of a slice of the state."""
 
@@ -95,7 +80,8 @@ def history_fields(_use: Use, contract: Contract) -> FieldLayout:
     return FieldLayout(tuple(found))
 
 
-def _slices(use: Use, contract: Contract, vector: str, unit: str | None = None) -> FieldLayout:
+def _slices(vector: str, use: Use, contract: Contract, unit: str | None = None) -> FieldLayout:
+    """The slices of a vector of the bundle; unit: in place of their own."""
     layout = getattr(contract.numbers, vector)
     found: list[Field] = []
     for entry in layout:
@@ -112,6 +98,12 @@ def _slices(use: Use, contract: Contract, vector: str, unit: str | None = None) 
     return FieldLayout(tuple(found))
 
 
+state_fields: Fields = partial(_slices, "state")
+"""The fields of the raw state; of its z-scores; of the output."""
+state_z_fields: Fields = partial(_slices, "state", unit="z")
+output_fields: Fields = partial(_slices, "output")
+
+
 def _names(contract: Contract, count: int) -> list[str]:
     """A name for each bone of a slice: the bundle may name more or fewer (RP220)."""
     bones = contract.numbers.bone_names
@@ -119,19 +111,41 @@ def _names(contract: Contract, count: int) -> list[str]:
 
 
 def _of_bones(name: str, start: int, bones: Sequence[str], size: int, kind: FieldKind, unit: str = "") -> list[Field]:
-    return [Field(name, start + place * size, size, kind, unit, _PARENT, bone=bone) for place, bone in enumerate(bones)]
+    places = enumerate(bones)
+    return [Field(name, start + place * size, size, kind, unit, "parent bone", bone=bone) for place, bone in places]
 
 
 # Conventions of several stages; what to look for in code stands on the page
 
-ROT6D_COLUMNS = Knob("rot6d_columns", dict.fromkeys(COLUMN_PAIRS))
-ROT6D_PACKING = Knob("rot6d_packing", PACKING)
 DERIVED_AXIS = Knob("derived_axis", DERIVED_SIGN)
-DEGENERATE_AXIS = Knob("degenerate_axis", LOST_AXES)
 MATH = Knob("math", COMPUTE_DTYPE, is_benign=True)
-CODEC = (ROT6D_COLUMNS, ROT6D_PACKING, DERIVED_AXIS)
+CODEC = (Knob("rot6d_columns", dict.fromkeys(COLUMN_PAIRS)), Knob("rot6d_packing", PACKING), DERIVED_AXIS)
 """The conventions of the six numbers of a rotation."""
-AXES = (*CODEC, DEGENERATE_AXIS)
+AXES = (*CODEC, Knob("degenerate_axis", LOST_AXES))
+
+
+@dataclass(frozen=True)
+class Squashing:
+    """How a number is squashed: by which tanh, and whether its scale has a floor. Engines with a defect have another."""
+
+    tanh: Callable[[FloatArray], FloatArray] = FUNCTIONS["tanh"]
+    has_floor: bool = True
+
+    def scale(self, own: FloatArray, floor: float) -> FloatArray:
+        """What the argument of tanh is divided by."""
+        return np.maximum(np.abs(own), np.float32(floor if self.has_floor else 0.0))
+
+    def auxiliary_scale(self, auxiliary: SquashedStatistics) -> FloatArray:
+        """The same of an auxiliary input, float64."""
+        return self.scale(auxiliary.scale, AUXILIARY_SCALE_FLOOR).astype(np.float64)
+
+    def zscored(self, value: FloatArray, auxiliary: SquashedStatistics) -> FloatArray:
+        """(tanh(value / scale) - mean) / max(|std|, 1e-6) of an auxiliary input (..., width), in its own precision."""
+        squashed = self.tanh(value / self.auxiliary_scale(auxiliary).astype(value.dtype))
+        return zscored_by(squashed, auxiliary.statistics)
+
+
+ENGINE = Squashing()
 
 # Bounds
 
@@ -176,7 +190,7 @@ def squashed_bound(z: FloatArray, auxiliary: SquashedStatistics, raw_error: Floa
     """Bound of a squashed z-score whose raw value has the absolute error `raw_error`: tanh' = 1 - tanh²."""
     own = auxiliary.statistics
     feature = np.minimum(np.abs(unscored(z.astype(np.float64), own.mean, own.std_floored)), 1.0)
-    shifted = np.minimum(raw_error / floored_scale(auxiliary), 1.0)
+    shifted = np.minimum(raw_error / ENGINE.auxiliary_scale(auxiliary), 1.0)
     # the slope is taken at the end of the interval nearest to 0, where it is largest
     slope = 1.0 - np.maximum(feature - shifted, 0.0) ** 2
     return zscore_bound(z, own, slope * shifted)
@@ -185,9 +199,4 @@ def squashed_bound(z: FloatArray, auxiliary: SquashedStatistics, raw_error: Floa
 def squashed_numbers(auxiliary: SquashedStatistics) -> FloatArray:
     """Scales, means and deviations end to end, as a step takes them."""
     own = auxiliary.statistics
-    return np.concatenate((floored_scale(auxiliary), own.mean, own.std_floored))
-
-
-def floored_scale(auxiliary: SquashedStatistics) -> FloatArray:
-    """What the argument of tanh is divided by, float64."""
-    return np.maximum(np.abs(auxiliary.scale), AUXILIARY_SCALE_FLOOR).astype(np.float64)
+    return np.concatenate((ENGINE.auxiliary_scale(auxiliary), own.mean, own.std_floored))

@@ -5,6 +5,7 @@ channel is z-scored. To add a way of squashing or of encoding yaw: a row in the 
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -22,9 +23,11 @@ from rigpact.reference_runtime.operations.scalars import FUNCTIONS, compute_dtyp
 from rigpact.reference_runtime.systems.enemy_animation.shared import (
     AFFINE,
     COPY,
+    ENGINE,
     MATH,
     OF_CLIP,
     TANH,
+    Squashing,
     between,
     copied,
     of_character,
@@ -39,9 +42,8 @@ ScaledMap = Callable[[FloatArray, FloatArray], FloatArray]
 """A channel-wise map of a value (..., k) and the channels' scales (k,)."""
 
 
-def scaled_tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
-    """tanh(value / scale)."""
-    return FUNCTIONS["tanh"](value / scale)
+def _tanh(value: FloatArray, scale: FloatArray) -> FloatArray:
+    return ENGINE.tanh(value / scale)
 
 
 def _atanh(value: FloatArray, scale: FloatArray) -> FloatArray:
@@ -53,19 +55,19 @@ def _keep(value: FloatArray, _scale: FloatArray) -> FloatArray:
 
 
 class Squash(NamedTuple):
-    """The functions on a velocity before and after its z-score, and their inverses."""
+    """The functions on a slice before its z-score and its inverse, and those after it."""
 
     before: ScaledMap
-    after: ScaledMap
-    undo_after: ScaledMap
     undo_before: ScaledMap
+    after: ScaledMap = _keep
+    undo_after: ScaledMap = _keep
 
 
 SQUASH: Mapping[str, Squash] = {
-    "tanh": Squash(scaled_tanh, _keep, _keep, _atanh),
-    "linear": Squash(np.divide, _keep, _keep, np.multiply),
-    "none": Squash(_keep, _keep, _keep, _keep),
-    "tanh_after_zscore": Squash(_keep, scaled_tanh, _atanh, _keep),
+    "tanh": Squash(_tanh, _atanh),
+    "linear": Squash(np.divide, np.multiply),
+    "none": Squash(_keep, _keep),
+    "tanh_after_zscore": Squash(_keep, _keep, _tanh, _atanh),
 }
 
 
@@ -105,37 +107,38 @@ class Features:
     scales: of the velocities, by slice.
     """
 
-    def __init__(self, contract: Contract, layout: Layout, scales: Mapping[str, FloatArray]) -> None:
+    def __init__(
+        self, contract: Contract, layout: Layout, scales: Mapping[str, FloatArray], squashing: Squashing = ENGINE
+    ) -> None:
         """Look the conventions up once and keep the scales in the precision of the maths."""
         conventions, dtype = contract.conventions, compute_dtype(contract.conventions)
         yaw = YAW[conventions.yaw_encoding]
+        own = SQUASH | {"tanh": Squash(lambda value, scale: squashing.tanh(value / scale), _atanh)}
         maps = {
-            ROOT_YAW: Squash(
-                lambda value, _one: yaw.encode(value), _keep, _keep, lambda value, _one: yaw.decode(value)
-            ),
-            ROOT_VELOCITY: SQUASH[conventions.rootvel_squash],
-            ANGULAR_VELOCITIES: SQUASH[conventions.angvel_squash],
+            ROOT_YAW: Squash(lambda value, _one: yaw.encode(value), lambda value, _one: yaw.decode(value)),
+            ROOT_VELOCITY: own[conventions.rootvel_squash],
+            ANGULAR_VELOCITIES: own[conventions.angvel_squash],
         }
         scales = {ROOT_YAW: np.ones(1), **scales}
-        self.maps = [
+        self._maps = [
             (layout[name].range, scales[name].astype(dtype), squash) for name, squash in maps.items() if name in layout
         ]
 
     def scored(self, value: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
         """Features of a value, which is changed, then (feature - mean) / std."""
-        for place, scale, squash in self.maps:
+        for place, scale, squash in self._maps:
             value[..., place] = squash.before(value[..., place], scale)
         z = zscored(value, mean, std)
-        for place, scale, squash in self.maps:
+        for place, scale, squash in self._maps:
             z[..., place] = squash.after(z[..., place], scale)
         return z
 
     def undone(self, value: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
         """The inverse, of z-scores that are changed; velocities and yaw are clamped to the range of tanh and of wrapping."""
-        for place, scale, squash in self.maps:
+        for place, scale, squash in self._maps:
             value[..., place] = squash.undo_after(value[..., place], scale)
         value = unscored(value, mean, std)
-        for place, scale, squash in self.maps:
+        for place, scale, squash in self._maps:
             value[..., place] = squash.undo_before(value[..., place], scale)
         return value
 
@@ -146,29 +149,26 @@ class StateNormaliser:
     Units of the raw state: metres, metres per second, radians, radians per second. float32 in, float32 out.
     """
 
-    def __init__(self, contract: Contract) -> None:
+    def __init__(self, contract: Contract, squashing: Squashing = ENGINE) -> None:
         """Look the conventions up once and keep the statistics in the precision of the maths."""
         self._dtype, statistics = compute_dtype(contract.conventions), contract.numbers.state_statistics
         self._mean, self._std = statistics.mean.astype(self._dtype), statistics.std_floored.astype(self._dtype)
-        self.features = Features(contract, contract.numbers.state, floored_scales(contract))
+        scales = floored_scales(contract, squashing)
+        self._features = Features(contract, contract.numbers.state, scales, squashing)
 
     def normalise(self, x_raw: FloatArray) -> FloatArray:
         """`NormalizeXRaw_To_Z`: features, then (feature - MuX) / max(|StdX|, 1e-6)."""
-        return stored(self.features.scored(x_raw.astype(self._dtype), self._mean, self._std))
+        return stored(self._features.scored(x_raw.astype(self._dtype), self._mean, self._std))
 
     def denormalise(self, z: FloatArray) -> FloatArray:
         """`DenormX_Z_To_Raw`: the inverse."""
-        return stored(self.features.undone(z.astype(self._dtype), self._mean, self._std))
+        return stored(self._features.undone(z.astype(self._dtype), self._mean, self._std))
 
 
-def floored_scales(contract: Contract) -> dict[str, FloatArray]:
+def floored_scales(contract: Contract, squashing: Squashing = ENGINE) -> dict[str, FloatArray]:
     """The floored scales of the velocities, by slice."""
     both = {ROOT_VELOCITY: contract.numbers.rootvel_scales, ANGULAR_VELOCITIES: contract.numbers.angvel_scales}
-    return {name: np.maximum(np.abs(scales), np.float32(TANH_SCALE_FLOOR)) for name, scales in both.items()}
-
-
-def _state(frames: Frames) -> FloatArray:
-    return np.asarray(frames.built(StateNormaliser).normalise(frames["x_raw"]))
+    return {name: squashing.scale(scales, TANH_SCALE_FLOOR) for name, scales in both.items()}
 
 
 def _planned(frames: Frames) -> Step:
@@ -219,7 +219,8 @@ def _yaw_bound(frames: Frames, rows: FloatArray, rounding: FloatArray) -> FloatA
 
 STATE = of_character(
     "state_features", "a character's state as features, z-scored", (ROOTVEL_SQUASH, ANGVEL_SQUASH, YAW_ENCODING, MATH),
-    state_z_fields, _state, _state_bound, measure=Z_SCORE, is_propagated=True, planned=_planned,
+    state_z_fields, lambda frames: np.asarray(frames.built(StateNormaliser).normalise(frames["x_raw"])), _state_bound,
+    measure=Z_SCORE, is_propagated=True, planned=_planned,
 )  # fmt: skip
 
 
@@ -232,10 +233,8 @@ def build_fed_state(use: Use) -> Built:
             return frames.driven(use.stage)
         found, first = frames.at(carried, -1).copy(), frames.frame == 0
         if first.any():
-            try:
+            with suppress(NotKnown):
                 found[first] = frames.driven(use.stage)[first]
-            except NotKnown:
-                return found
         return found
 
     return Built(partial(state_fields, use), rows, raw_state_bound, (1, 0), carried=carried, **OF_CLIP)
