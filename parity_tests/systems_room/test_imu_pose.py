@@ -61,43 +61,6 @@ def test_the_sensor_agrees_with_mujocos_gyroscope_and_feels_gravity(simulated: l
         assert force[:, 2].mean() == pytest.approx(9.81, abs=0.75)
 
 
-@every_case("side", ["_l", "_r"])
-def test_leg_angles_put_the_foot_flat_where_it_stood(side: str) -> None:
-    """Forward kinematics of the angles, scalar rotation by scalar rotation."""
-    move, lean = np.array([[0.06, -0.1, -0.3]]), np.array([0.4])
-    angles = {name: float(values[0]) for name, values in motion.leg_angles(side, move, lean).items()}
-
-    def about(axis: str, angle: float) -> np.ndarray:
-        c, s = math.cos(angle), math.sin(angle)
-        return np.array([[1, 0, 0], [0, c, -s], [0, s, c]] if axis == "x" else [[c, 0, s], [0, 1, 0], [-s, 0, c]])
-
-    hip, knee, ankle = (motion.rest_m(f"{name}{side}") for name in ("hip", "knee", "ankle"))
-    turn = about("x", -0.4)
-    at = motion.rest_m("pelvis") + move[0] + turn @ (hip - motion.rest_m("pelvis"))
-    turn = turn @ about("x", angles["hip_x"]) @ about("y", angles["hip_y"])
-    at = at + turn @ (knee - hip)
-    turn = turn @ about("x", angles["knee_x"])
-    at = at + turn @ (ankle - knee)
-    turn = turn @ about("x", angles["ankle_x"]) @ about("y", angles["ankle_y"])
-    assert at == pytest.approx(ankle, abs=1e-12)
-    assert turn[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=0.02)  # the sole is flat; its heading may turn a little
-
-
-def test_a_sensor_on_a_turntable_feels_the_centre_and_at_rest_the_floor() -> None:
-    """Specific force: w²r towards the centre, w about z, both constant in the sensor's own axes; at rest 9.81 up."""
-    still = motion.ideal(np.zeros((5, 3)), np.broadcast_to(np.eye(3), (5, 3, 3)))
-    assert still == pytest.approx(np.tile([0.0, 0.0, 9.81, 0.0, 0.0, 0.0], (5, 1)))
-    rate, radius, step = 3.0, 0.4, 0.01
-    angle = rate * step * np.arange(50)
-    cosine, sine = np.cos(angle), np.sin(angle)
-    position = radius * np.stack([cosine, sine, np.zeros(50)], axis=1)
-    rotation = np.stack([[[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]] for c, s in zip(cosine, sine, strict=True)])
-    # the second difference of a cosine is 2(1-cos(w h))/h² = w²(1 - (w h)²/12 + …) times its value
-    exact = -radius * 2.0 * (1.0 - math.cos(rate * step)) / step**2
-    assert motion.ideal(position, rotation)[5] == pytest.approx([exact, 0.0, 9.81, 0.0, 0.0, rate], abs=1e-9)
-    assert exact == pytest.approx(-radius * rate**2, rel=(rate * step) ** 2 / 12.0 * 1.01)
-
-
 def test_a_phone_clips_and_its_mounting_is_a_rotation() -> None:
     """Beyond 16 g a phone reports 16 g; a mounting that stretches makes it feel more gravity than there is."""
     flaws = motion.Flaws(np.eye(3), np.ones(6), np.zeros(3), np.zeros(3), 0.0, 0.0)

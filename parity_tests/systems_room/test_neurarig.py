@@ -3,10 +3,8 @@
 import json
 import logging
 import re
-import socket
 import struct
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -189,38 +187,6 @@ def test_any_bytes_are_a_message_or_a_refusal(datagram: bytes) -> None:
     """A byte from the network must never raise in the engine's loop."""
     with suppress(wire.Refused):
         assert isinstance(wire.decode(datagram), tuple | np.ndarray | None)
-
-
-def test_the_server_survives_what_is_thrown_at_its_socket() -> None:
-    """The same bytes through a real socket, and each frame of a sound client is answered afterwards."""
-    server = wire.Server(wire.Session(Answering()), port=0)
-    thread = threading.Thread(target=server.serve, daemon=True)
-    thread.start()
-    sent = [
-        datagram
-        for _, datagram, reason in MALFORMED
-        if reason is not None and len(datagram) <= wire.LARGEST_DATAGRAM + 1
-    ]
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger, _client(server) as client:
-        for datagram in sent:
-            stranger.sendto(datagram, server.address)
-        client.send(HELLO)
-        for _ in range(20):
-            client.send(SOUND)
-            assert client.recv(1000) == SOUND_REPLY
-    server.stop()
-    thread.join(timeout=5.0)
-    server.close()
-    assert sum(server.session.counts.refused.values()) >= len(sent) - 1 > 20
-    assert server.session.counts.refused[Reason.TOO_LARGE] == 1  # and not cut to what the buffer holds
-
-
-@contextmanager
-def _client(server: wire.Server):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(5.0)
-        client.connect(server.address)
-        yield client
 
 
 FLIPPED = {"x_sign_of_ay_bz": (0, 1, 2, -2), "x_sign_of_az_by": (0, 2, 1, 2), "y_sign_of_az_bx": (1, 2, 0, -2),

@@ -33,17 +33,6 @@ from .test_blender_ik import CONTRACT, LIMITS_RAD, SYSTEM, TASKS, posed
 torch.set_num_threads(1)
 
 
-@every_case(("network", "count"), [
-    (ik.ik_network, 25_605),
-    (lambda: inversion.decoder(inversion.RigInversionPlan()), 1_081_368),
-    (lambda: inversion.encoder(inversion.RigInversionPlan()), 15_878),
-    (neurarig.mlp, 63 * 64 + 64 + 64 * 64 + 64 + 64 * 24 + 24),
-], ids=lambda _each: "")  # fmt: skip
-def test_the_networks_have_their_contracts_sizes(network: Callable[[], Any], count: int) -> None:
-    """Another count is another network, and its weights will not load."""
-    assert sum(each.numel() for each in network().parameters()) == count
-
-
 def test_both_sides_have_one_rig() -> None:
     """Training computes in torch, the engine in numpy: both must give the same pose, or all of them are wrong."""
     poses, _ = losses.draw_poses(300, np.random.default_rng(0))
