@@ -1,4 +1,4 @@
-"""From a motion network's answer to a turn of each bone; and what the engine makes of an answer, without frames around it.
+"""From a motion network's inputs to its answer, denormalised; and what the engine makes of an answer, without frames around it.
 
 Engine: `DenormY_Z_To_Raw`, `Reproject6D`, the delta composition, `FPoseMailbox`. The engine cuts a vector that is too long for
 its position of the network, and fills up one that is too short: see `network.aligned`. To add a value of a convention: a row in
@@ -6,39 +6,23 @@ its table.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 
-from rigpact.contract.character import bone_permutation, character_of
+from rigpact.contract.character import bone_permutation
 from rigpact.contract.conventions import ChannelOrder, InputOrder, Knob
 from rigpact.contract.layout import ANGULAR_VELOCITIES, INPUTS, ROOT_VELOCITY, ROOT_YAW, ROTATIONS, Slice
 from rigpact.contract.statistics import STD_FLOOR, FloatArray, Statistics
 from rigpact.contract.systems.contract import Contract, Frames
-from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import Read, Step, chosen
-from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
+from rigpact.contract.systems.stage import Bounds, Measure
 from rigpact.reference_runtime.network import aligned
-from rigpact.reference_runtime.operations.geometry import FROM_XYZW, rotation_angle_rad, transposed
+from rigpact.reference_runtime.operations.geometry import FROM_XYZW, transposed
 from rigpact.reference_runtime.operations.geometry import compose as composed
 from rigpact.reference_runtime.operations.scalars import MEANS, QUIETLY, STDS, compute_dtype, gamma, stored
-from rigpact.reference_runtime.operations.six_numbers import (
-    ROTATION_RANGE,
-    Replacement,
-    Rot6d,
-    gram_schmidt_bound,
-)
+from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.systems.enemy_animation.inputs import LAG
-from rigpact.reference_runtime.systems.enemy_animation.shared import (
-    AFFINE,
-    AXES,
-    COPY,
-    MATH,
-    TANH,
-    bone_fields,
-    of_character,
-    output_fields,
-)
+from rigpact.reference_runtime.systems.enemy_animation.shared import AFFINE, MATH, TANH, of_character, output_fields
 from rigpact.reference_runtime.systems.enemy_animation.state import FEATURES, Features
 
 Affine = tuple[FloatArray, FloatArray]
@@ -104,10 +88,6 @@ class OutputStages:
         scales = {ROOT_VELOCITY: np.abs(numbers.rootvel_scales), ANGULAR_VELOCITIES: np.abs(numbers.angvel_scales)}
         self._features = Features(contract, numbers.output, scales)
         self._order, (self._before, self._after) = bone_permutation(contract), REPROJECTS[self._conventions.reproject]
-
-    def identity_pose(self) -> FloatArray:
-        """The published rotations before the first frame: no rotation, (6·B,)."""
-        return stored(self.codec.identity(self._bones))
 
     def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
         """Every output stage by name, in loop order; delta6d only where there is a delta."""
@@ -201,19 +181,12 @@ def shared_slices(contract: Contract) -> list[Slice]:
 
 INPUT_ORDER = InputOrder("input_order", {",".join(INPUTS): INPUTS}, items=INPUTS)
 
-
-def rotations_of(contract: Contract) -> slice:
-    """Where the rotations of an output stand."""
-    return character_of(contract).output[ROTATIONS].range
-
-
 # The network's answer
 
 
 def _y_norm(frames: Frames) -> FloatArray:
     """The network's answer to its inputs, in the order in which they are bound."""
-    vectors = [frames[name] for name in frames.contract.conventions.input_order]
-    network = frames.network
+    vectors, network = [frames[name] for name in frames.contract.conventions.input_order], frames.network
     return np.asarray(network.run(aligned(vectors, network.bound_widths), int(frames.frame[0])))
 
 
@@ -294,74 +267,4 @@ DENORMALISED_OUTPUT = of_character(
     "denormalised_output", "a network's answer in the units of a character", (OUTPUT_MODE, DENORMALISATION, MATH),
     output_fields, lambda frames: np.asarray(frames.built(OutputStages).y_raw(frames["y_norm"])), _y_raw_bound,
     is_propagated=True, planned=_y_raw_planned,
-)  # fmt: skip
-
-# Turn: ΔR of each bone out of the answer, orthonormalised
-
-
-def published_before(frames: Frames, codec: Rot6d) -> FloatArray:
-    """The rotations published one frame before each frame, (N, 6·B): the identity at frame 0, NaN if not known."""
-    rows = frames.left_before("y_out")[:, rotations_of(frames.contract)].copy()
-    rows[frames.frame == 0] = codec.identity(frames.numbers.bone_count)
-    return rows
-
-
-def angles_deg(
-    place: Callable[[Contract], slice], contract: Contract, recorded: FloatArray, computed: FloatArray
-) -> FloatArray:
-    """Angle between the rotations of each bone, (T, B) degrees; place: where they stand."""
-    codec = Rot6d(contract.conventions)
-    a, b = (codec.decode(rows[:, place(contract)].astype(np.float64)) for rows in (recorded, computed))
-    return np.degrees(rotation_angle_rad(a, b))
-
-
-def _delta6d(frames: Frames) -> FloatArray:
-    """ΔR of each bone, reprojected."""
-    stages = frames.built(OutputStages)
-    before = published_before(frames, stages.codec) if stages.codec.delta_keeps_axes else None
-    rows = stages.delta6d(frames["y_raw"], before)
-    if rows is None:
-        raise NotKnown("delta6d")  # the answer is the pose itself
-    return np.asarray(rows)
-
-
-def _delta6d_planned(frames: Frames) -> Step:
-    conventions = frames.contract.conventions
-    if conventions.output_mode == "absolute":
-        raise NotKnown("delta6d")  # the answer is the pose itself
-    words = (
-        *chosen(frames, MATH, *AXES), REPROJECTS[conventions.reproject][0], IS_RESIDUAL[conventions.output_mode],
-        frames.numbers.output[ROTATIONS].start,
-    )  # fmt: skip
-    return Step("turn", (Read("y_raw"), Read("y_out", -1)), words)
-
-
-def _delta6d_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
-    """Bound after Gram–Schmidt of the denormalised answer."""
-    conventions, place = frames.contract.conventions, rotations_of(frames.contract)
-    codec = Rot6d(conventions)
-    if frames.get("y_raw") is None:
-        return gram_schmidt_bound(codec, rows, gamma(COPY), delta_axes(frames, codec))
-    # the conditioning depends on the vector before it was made orthonormal
-    offset = codec.identity(frames.numbers.bone_count) if IS_RESIDUAL[conventions.output_mode] else 0.0
-    six, upstream = frames["y_raw"][..., place] + offset, bounds["y_raw"][..., place]
-    return gram_schmidt_bound(codec, six, upstream, delta_axes(frames, codec))
-
-
-def delta_axes(frames: Frames, codec: Rot6d) -> Replacement:
-    """What stands for a lost axis of ΔR."""
-    return Replacement(codec.delta_guard, partial(spare_axes, frames, codec, keeps=codec.delta_keeps_axes))
-
-
-def spare_axes(frames: Frames, codec: Rot6d, *, keeps: bool) -> FloatArray:
-    """The axes that stand for lost ones, (T, 6·B)."""
-    return published_before(frames, codec) if keeps else codec.identity(frames.numbers.bone_count)
-
-
-POSE_FIELDS = bone_fields(ROTATIONS, FieldKind.ROT6D, 6)
-WHOLE_POSE = Measure("deg", partial(angles_deg, lambda _contract: slice(None)), range=ROTATION_RANGE)
-TURN = of_character(
-    "turn", "how far each bone turns, six numbers made a rotation", (OUTPUT_MODE, *AXES, REPROJECT, MATH),
-    POSE_FIELDS, _delta6d, _delta6d_bound, reach=(1, 0), measure=WHOLE_POSE, is_propagated=True, earlier=("y_out",),
-    planned=_delta6d_planned,
 )  # fmt: skip

@@ -25,7 +25,7 @@ from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
 from rigpact.reference_runtime.graph.run import ClipDrive
 from rigpact.reference_runtime.network import ReplayNetwork, aligned
 from rigpact.reference_runtime.operations.geometry import KINDA_SMALL_NUMBER, length, perpendicular, rotation_angle_rad
-from rigpact.reference_runtime.operations.scalars import zscored
+from rigpact.reference_runtime.operations.scalars import stored, zscored
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import Clip, RawClip
 from rigpact.reference_runtime.systems.enemy_animation.answer import (
@@ -274,7 +274,7 @@ def _next_poses(subject: RunSetup, sampled: Sequence[Inputs]) -> FloatArray:
         vectors = [inputs[name] for name in contract.conventions.input_order]
         answers.append(network.run(aligned(vectors, network.bound_widths), int(inputs["frame"][0])))
     previous = np.concatenate([inputs["x_raw"][:, rotations] for inputs in sampled])
-    published = np.broadcast_to(stages.identity_pose(), previous.shape)
+    published = np.tile(stored(stages.codec.identity(character_of(contract).bone_count)), (len(previous), 1))
     return stages(np.concatenate(answers), previous, published)["y_out"][:, stages.rotations]
 
 

@@ -1,7 +1,7 @@
-"""The pose as the engine publishes it, as quaternions, and what of it the next frame takes over.
+"""The pose: how far each bone turns, composed, as the engine publishes it, as quaternions, and what the next frame takes over.
 
 Engine: `FPoseMailbox`; for each output slice whose name and size match a state slice, copy; everything else keeps its old value.
-To add a way to write back: a row in `WRITEBACK`. The arithmetic of poses: output_stages.py.
+To add a way to write back: a row in `WRITEBACK`. The arithmetic of poses: `OutputStages` in answer.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from rigpact.contract.character import bone_permutation
+from rigpact.contract.character import bone_permutation, character_of
 from rigpact.contract.conventions import Knob
 from rigpact.contract.layout import ANGULAR_VELOCITIES, ROOT_POSITION, ROOT_VELOCITY, ROTATIONS
 from rigpact.contract.statistics import FloatArray
@@ -17,7 +17,7 @@ from rigpact.contract.systems.contract import Contract, Frames
 from rigpact.contract.systems.layout import FieldKind
 from rigpact.contract.systems.plan import TARGET, Chosen, Read, Step, chosen, moved
 from rigpact.contract.systems.stage import Bounds, Measure, NotKnown
-from rigpact.reference_runtime.operations.geometry import angular_velocity, quaternion_angle_rad
+from rigpact.reference_runtime.operations.geometry import angular_velocity, quaternion_angle_rad, rotation_angle_rad
 from rigpact.reference_runtime.operations.scalars import compute_dtype, gamma, stored
 from rigpact.reference_runtime.operations.six_numbers import (
     GRAM_SCHMIDT,
@@ -27,26 +27,12 @@ from rigpact.reference_runtime.operations.six_numbers import (
     gram_schmidt_bound,
     rotation_errors,
 )
+from rigpact.reference_runtime.systems.enemy_animation import answer
 from rigpact.reference_runtime.systems.enemy_animation.answer import (
-    BONE_ORDER,
-    COMPOSE_ORDER,
-    DELTA_DIRECTION,
-    MIRROR_AXIS,
-    OUTPUT_MODE,
-    POSE_FIELDS,
-    PREVIOUS_POSE_LAG,
-    QUATERNION_ORDER,
-    REPROJECT,
+    IS_RESIDUAL,
     REPROJECTS,
-    WHOLE_POSE,
     OutputStages,
-    angles_deg,
-    delta_axes,
     network_unseen,
-    published_before,
-    rotations_of,
-    shared_slices,
-    spare_axes,
 )
 from rigpact.reference_runtime.systems.enemy_animation.past_poses import poses_at
 from rigpact.reference_runtime.systems.enemy_animation.shared import (
@@ -66,6 +52,80 @@ from rigpact.reference_runtime.systems.enemy_animation.shared import (
     state_fields,
 )
 from rigpact.reference_runtime.systems.enemy_animation.state import raw_state_bound
+
+
+def rotations_of(contract: Contract) -> slice:
+    """Where the rotations of an output stand."""
+    return character_of(contract).output[ROTATIONS].range
+
+
+# Turn: ΔR of each bone out of the answer, orthonormalised
+
+
+def published_before(frames: Frames, codec: Rot6d) -> FloatArray:
+    """The rotations published one frame before each frame, (N, 6·B): the identity at frame 0, NaN if not known."""
+    rows = frames.left_before("y_out")[:, rotations_of(frames.contract)].copy()
+    rows[frames.frame == 0] = codec.identity(frames.numbers.bone_count)
+    return rows
+
+
+def angles_deg(
+    place: Callable[[Contract], slice], contract: Contract, recorded: FloatArray, computed: FloatArray
+) -> FloatArray:
+    """Angle between the rotations of each bone, (T, B) degrees; place: where they stand."""
+    codec = Rot6d(contract.conventions)
+    a, b = (codec.decode(rows[:, place(contract)].astype(np.float64)) for rows in (recorded, computed))
+    return np.degrees(rotation_angle_rad(a, b))
+
+
+def _delta6d(frames: Frames) -> FloatArray:
+    """ΔR of each bone, reprojected."""
+    stages = frames.built(OutputStages)
+    before = published_before(frames, stages.codec) if stages.codec.delta_keeps_axes else None
+    rows = stages.delta6d(frames["y_raw"], before)
+    if rows is None:
+        raise NotKnown("delta6d")  # the answer is the pose itself
+    return np.asarray(rows)
+
+
+def _delta6d_planned(frames: Frames) -> Step:
+    conventions, start = frames.contract.conventions, frames.numbers.output[ROTATIONS].start
+    if conventions.output_mode == "absolute":
+        raise NotKnown("delta6d")  # the answer is the pose itself
+    reprojects = REPROJECTS[conventions.reproject][0]
+    words = (*chosen(frames, MATH, *AXES), reprojects, IS_RESIDUAL[conventions.output_mode], start)
+    return Step("turn", (Read("y_raw"), Read("y_out", -1)), words)
+
+
+def _delta6d_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
+    """Bound after Gram–Schmidt of the denormalised answer."""
+    conventions, place = frames.contract.conventions, rotations_of(frames.contract)
+    codec = Rot6d(conventions)
+    if frames.get("y_raw") is None:
+        return gram_schmidt_bound(codec, rows, gamma(COPY), delta_axes(frames, codec))
+    # the conditioning depends on the vector before it was made orthonormal
+    offset = codec.identity(frames.numbers.bone_count) if IS_RESIDUAL[conventions.output_mode] else 0.0
+    six, upstream = frames["y_raw"][..., place] + offset, bounds["y_raw"][..., place]
+    return gram_schmidt_bound(codec, six, upstream, delta_axes(frames, codec))
+
+
+def delta_axes(frames: Frames, codec: Rot6d) -> Replacement:
+    """What stands for a lost axis of ΔR."""
+    return Replacement(codec.delta_guard, partial(spare_axes, frames, codec, keeps=codec.delta_keeps_axes))
+
+
+def spare_axes(frames: Frames, codec: Rot6d, *, keeps: bool) -> FloatArray:
+    """The axes that stand for lost ones, (T, 6·B)."""
+    return published_before(frames, codec) if keeps else codec.identity(frames.numbers.bone_count)
+
+
+POSE_FIELDS = bone_fields(ROTATIONS, FieldKind.ROT6D, 6)
+WHOLE_POSE = Measure("deg", partial(angles_deg, lambda _contract: slice(None)), range=ROTATION_RANGE)
+TURN = of_character(
+    "turn", "how far each bone turns, six numbers made a rotation", (answer.OUTPUT_MODE, *AXES, answer.REPROJECT, MATH),
+    POSE_FIELDS, _delta6d, _delta6d_bound, reach=(1, 0), measure=WHOLE_POSE, is_propagated=True, earlier=("y_out",),
+    planned=_delta6d_planned,
+)  # fmt: skip
 
 # Composed: R_next = ΔR · R_prev of each bone; or the answer itself, where it is the pose
 
@@ -93,8 +153,8 @@ def _next6d_planned(frames: Frames) -> Step:
         return moved([Read("y_raw")], [width], range(width)[rotations_of(frames.contract)])
     lag = int(conventions.previous_pose_lag)
     words = (
-        *chosen(frames, MATH, *AXES), REPROJECTS[conventions.reproject][0], *chosen(frames, COMPOSE_ORDER, DELTA_DIRECTION),
-        numbers.state[ROTATIONS].start,
+        *chosen(frames, MATH, *AXES), REPROJECTS[conventions.reproject][0],
+        *chosen(frames, answer.COMPOSE_ORDER, answer.DELTA_DIRECTION), numbers.state[ROTATIONS].start,
     )  # fmt: skip
     return Step("composed_pose", (Read("delta6d"), Read("x_raw", lag, TARGET if lag > 0 else "first")), words)
 
@@ -113,8 +173,12 @@ def _next6d_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArra
 
 COMPOSED_POSE = of_character(
     "composed_pose", "each bone's turn applied to its last rotation; reads turns and the raw state",
-    (OUTPUT_MODE, *AXES, COMPOSE_ORDER, DELTA_DIRECTION, REPROJECT, PREVIOUS_POSE_LAG, MATH), POSE_FIELDS, _next6d,
-    _next6d_bound, 2, reach=(1, 1), measure=WHOLE_POSE, is_propagated=True, may_use=("y_raw",), planned=_next6d_planned,
+    (
+        answer.OUTPUT_MODE, *AXES, answer.COMPOSE_ORDER, answer.DELTA_DIRECTION, answer.REPROJECT,
+        answer.PREVIOUS_POSE_LAG, MATH,
+    ),
+    POSE_FIELDS, _next6d, _next6d_bound, 2, reach=(1, 1), measure=WHOLE_POSE, is_propagated=True, may_use=("y_raw",),
+    planned=_next6d_planned,
 )  # fmt: skip
 
 # Published: rotations of the composed pose; everything else of the denormalised answer
@@ -133,7 +197,7 @@ def _y_out(frames: Frames) -> FloatArray:
 def _y_out_planned(frames: Frames) -> Step:
     rotations, order = frames.numbers.output[ROTATIONS], bone_permutation(frames.contract)
     words = (
-        *chosen(frames, MATH, *AXES), REPROJECTS[frames.contract.conventions.reproject][1], *chosen(frames, MIRROR_AXIS),
+        *chosen(frames, MATH, *AXES), REPROJECTS[frames.contract.conventions.reproject][1], *chosen(frames, answer.MIRROR_AXIS),
         rotations.start, rotations.size, order is not None, *(order or ()),
     )  # fmt: skip
     return Step("published_pose", (Read("next6d"), Read("y_raw"), Read("y_out", -1)), words)
@@ -168,7 +232,7 @@ def pose_tolerance_without_contract(poses: FloatArray) -> FloatArray:
 
 PUBLISHED_POSE = of_character(
     "published_pose", "a pose as the engine publishes it, with the rest of the output",
-    (*AXES, REPROJECT, BONE_ORDER, MIRROR_AXIS, MATH), output_fields, _y_out, _y_out_bound, reach=(1, 0),
+    (*AXES, answer.REPROJECT, answer.BONE_ORDER, answer.MIRROR_AXIS, MATH), output_fields, _y_out, _y_out_bound, reach=(1, 0),
     measure=Measure(
         "deg", partial(angles_deg, rotations_of), range=ROTATION_RANGE, parts=lambda contract: (rotations_of(contract), 6)
     ),
@@ -181,13 +245,13 @@ PUBLISHED_POSE = of_character(
 def _quat_planned(frames: Frames) -> Step:
     proper = Chosen(DERIVED_AXIS.name, "second_cross_first", 0)
     codec = (proper if knob is DERIVED_AXIS else chosen(frames, knob)[0] for knob in AXES)
-    words = (*chosen(frames, MATH), *codec, *chosen(frames, QUATERNION_ORDER), frames.numbers.output[ROTATIONS].start)
+    words = (
+        *chosen(frames, MATH),
+        *codec,
+        *chosen(frames, answer.QUATERNION_ORDER),
+        frames.numbers.output[ROTATIONS].start,
+    )
     return Step("pose_quaternions", (Read("y_out"),), words)
-
-
-def _quat_angles_deg(_contract: Contract, recorded: FloatArray, computed: FloatArray) -> FloatArray:
-    """Angle between the quaternions of each bone, (T, B) degrees."""
-    return np.degrees(quaternion_angle_rad(recorded.astype(np.float64), computed.astype(np.float64)))
 
 
 def _quat_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
@@ -200,10 +264,11 @@ def _quat_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArray:
 
 POSE_QUATERNIONS = of_character(
     "pose_quaternions", "the published rotations as unit quaternions",
-    (*AXES, BONE_ORDER, MIRROR_AXIS, QUATERNION_ORDER, MATH), bone_fields("", FieldKind.QUATERNION_XYZW, 4),
+    (*AXES, answer.BONE_ORDER, answer.MIRROR_AXIS, answer.QUATERNION_ORDER, MATH), bone_fields("", FieldKind.QUATERNION_XYZW, 4),
     lambda frames: np.asarray(frames.built(OutputStages).quat(frames["y_out"])), _quat_bound,
     measure=Measure(
-        "deg", _quat_angles_deg, has_signless_quaternions=True, range=0.5 * ROTATION_RANGE,
+        "deg", lambda _contract, a, b: np.degrees(quaternion_angle_rad(a.astype(np.float64), b.astype(np.float64))),
+        has_signless_quaternions=True, range=0.5 * ROTATION_RANGE,
         parts=lambda _contract: (slice(None), 4),
     ),
     is_propagated=True, planned=_quat_planned,
@@ -215,9 +280,8 @@ POSE_QUATERNIONS = of_character(
 def _output_slices(frames: Frames) -> FloatArray:
     """Copy every output slice whose name and size match a state slice."""
     following: FloatArray = frames["x_raw"].copy()
-    y_out = frames["y_out"]
-    for entry in frames.built(shared_slices):
-        following[..., frames.numbers.state[entry.name].range] = y_out[..., entry.range]
+    for entry in answer.shared_slices(frames.contract):
+        following[..., frames.numbers.state[entry.name].range] = frames["y_out"][..., entry.range]
     return following
 
 
@@ -225,8 +289,9 @@ def _everything(frames: Frames) -> FloatArray:
     """Output slices, and values derived from them: angular velocity of the last step, the new root position."""
     state, following, conventions = frames.numbers.state, _output_slices(frames), frames.contract.conventions
     place, codec, dtype = state[ROTATIONS].range, Rot6d(conventions), compute_dtype(conventions)
-    before, after = (codec.decode(x[..., place].astype(dtype)) for x in (frames["x_raw"], following))
-    omega = angular_velocity(before, after, frames.fps)
+    omega = angular_velocity(
+        *(codec.decode(x[..., place].astype(dtype)) for x in (frames["x_raw"], following)), frames.fps
+    )
     following[..., state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(*omega.shape[:-2], -1))
     if ROOT_POSITION in state:
         start = state[ROOT_POSITION].start
@@ -255,7 +320,7 @@ def _x_raw_next(frames: Frames) -> FloatArray:
 
 
 def _written_planned(frames: Frames) -> Step:
-    state, shared = frames.numbers.state, shared_slices(frames.contract)
+    state, shared = frames.numbers.state, answer.shared_slices(frames.contract)
     places = [state[name].start for name in (ROTATIONS, ANGULAR_VELOCITIES, ROOT_VELOCITY)]
     position = state[ROOT_POSITION].start if ROOT_POSITION in state and state[ROOT_POSITION].size >= 2 else -1
     words = (
@@ -272,7 +337,7 @@ def _written_bound(frames: Frames, rows: FloatArray, bounds: Bounds) -> FloatArr
     found = gamma(AFFINE) * np.abs(rows, dtype=np.float64)
     if not is_free:
         found = np.maximum(found, raw_state_bound(frames, rows, {}))
-    for entry in shared_slices(frames.contract) if "y_out" in bounds else ():
+    for entry in answer.shared_slices(frames.contract) if "y_out" in bounds else ():
         place = state[entry.name].range
         found[..., place] = np.maximum(found[..., place], bounds["y_out"][..., entry.range])
     if is_free and frames.contract.conventions.writeback == "all":
@@ -302,6 +367,6 @@ def _add_derived_motion(frames: Frames, x_raw: FloatArray, rows: FloatArray, fou
 
 WRITE_BACK = of_character(
     "write_back", "the next raw state, from the raw state and the published output",
-    (*CODEC, BONE_ORDER, MIRROR_AXIS, WRITTEN, MATH), state_fields, _x_raw_next, _written_bound, 2, reach=(0, 1),
+    (*CODEC, answer.BONE_ORDER, answer.MIRROR_AXIS, WRITTEN, MATH), state_fields, _x_raw_next, _written_bound, 2, reach=(0, 1),
     is_propagated=True, driven_ahead=1, planned=_written_planned,
 )  # fmt: skip
