@@ -209,13 +209,11 @@ _DRIVEN = (Vector("v", NUMBERS, 3), Vector("q", QUATERNION, 4), Vector("p", POSI
 
 
 @st.composite
-def declared(draw: st.DrawFn, *, feedback: bool | None = None, fewest: int = 1) -> Declared:
-    """A contract of `fewest` to twelve operations; feedback: whether it feeds itself, None for either."""
+def declared(draw: st.DrawFn, *, feedback: bool | None = None) -> Declared:
+    """A contract of one to twelve operations; feedback: whether it feeds itself, None for either."""
     feeds_itself = draw(st.booleans()) if feedback is None else feedback
     graph = _Graph(draw, list(_DRIVEN) + [Vector("last", NUMBERS, 3)] * feeds_itself)
-    names = draw(
-        st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=fewest, max_size=MOST_OPERATIONS - feeds_itself)
-    )
+    names = draw(st.lists(st.sampled_from(sorted(OPERATIONS)), min_size=1, max_size=MOST_OPERATIONS - feeds_itself))
     for name in names:
         OPERATIONS[name](graph)
     if not graph.lines:  # two equal vectors were drawn for the only operation
