@@ -67,7 +67,7 @@ class ContractFiles:
         return None if self.bundle is None else self.opened()
 
 
-_KINDS: Mapping[str, type[LiveFrames]] = {"numpy": LiveFrames, "native": NativeFrames}
+KINDS: Mapping[str, type[LiveFrames]] = {"numpy": LiveFrames, "native": NativeFrames}
 """What computes the frames of a free run."""
 
 
@@ -155,7 +155,7 @@ class DeclaredFiles:
 
         rows: Batch | OfCrowd
         if is_free:
-            rows = OfCrowd(Crowd(_KINDS[engine.name](contract, [ClipDrive(known)], evaluate, count)))
+            rows = OfCrowd(Crowd(KINDS[engine.name](contract, [ClipDrive(known)], evaluate, count)))
         else:  # rows may be samples of a window, which is evaluated as a whole
             rows = Batch(whole, count, str(clip.path), is_one=True)
         return Run(contract, options.mode, contract.fps or clip.fps, rows, evaluate, limit, engine)
@@ -172,7 +172,7 @@ class DeclaredFiles:
             own[0] = start
             drives.append(ClipDrive({**known, carried: own}))
         evaluate = None if isinstance(network, RecordedAnswers) else network
-        return Crowd(_KINDS[engine_for(contract, engine).name](contract, drives, evaluate, frames))
+        return Crowd(KINDS[engine_for(contract, engine).name](contract, drives, evaluate, frames))
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Any, model: str) -> None:
         """Write a run in the system's own format; UnusableInput if it has no format for that file name."""

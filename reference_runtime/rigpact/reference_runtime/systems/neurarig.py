@@ -7,13 +7,12 @@ UDP, one message a datagram, little-endian, first byte the kind:
     0 or 1 byte      a ping
 Decoding is total: every sequence of bytes is a message or `Refused`. Lengths are checked before floats are read.
 A `Session` has no sockets: datagrams go in with their sender's address, answers come out. So a test can try every malformed
-byte, and the same code runs over any transport. Only `Server.stop` or the number of frames ends a server; no datagram can.
+byte, and the same code runs over any transport. Only an interrupt or the number of frames ends a server; no datagram can.
 """
 
 import logging
 import socket
 import struct
-import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -253,33 +252,22 @@ class Server:
             self._socket.bind((host, port))
         except (OSError, OverflowError) as error:
             self._socket.close()
-            raise UnusableInput(
-                f"{host}:{port}", f"an address that cannot be bound ({error})", "a free UDP port"
-            ) from None
+            found = f"an address that cannot be bound ({error})"
+            raise UnusableInput(f"{host}:{port}", found, "a free UDP port") from None
         self.address: tuple[str, int] = self._socket.getsockname()
-        self._stop = threading.Event()
 
     def serve(self, frames: int | None = None) -> None:
-        """Serve until `stop`, or until `frames` frames were received."""
-        while not self._stop.is_set() and (frames is None or self.session.counts.frames < frames):
-            try:
-                datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
-            except (TimeoutError, ConnectionResetError):  # the second on Windows: an answer reached a closed port
-                continue
-            except OSError as error:
-                if not self._stop.is_set():  # on Windows: larger than the buffer
+        """Serve until `frames` frames were received; without a number, until it is interrupted. Then release the address."""
+        with self._socket:
+            while frames is None or self.session.counts.frames < frames:
+                try:
+                    datagram, sender = self._socket.recvfrom(LARGEST_DATAGRAM + 1)
+                except (TimeoutError, ConnectionResetError):  # the second on Windows: an answer reached a closed port
+                    continue
+                except OSError as error:  # on Windows: larger than the buffer
                     self.session.refuse(Refused(Reason.TOO_LARGE, str(error)), ("?", 0))
-                continue
-            answer = self.session.receive(datagram, sender)
-            if answer is not None:
-                with suppress(OSError):  # this client cannot be reached; the others are still served
-                    self._socket.sendto(answer, sender)
-
-    def stop(self) -> None:
-        """End `serve` after the current datagram."""
-        self._stop.set()
-
-    def close(self) -> None:
-        """Release the address."""
-        self.stop()
-        self._socket.close()
+                    continue
+                answer = self.session.receive(datagram, sender)
+                if answer is not None:
+                    with suppress(OSError):  # this client cannot be reached; the others are still served
+                        self._socket.sendto(answer, sender)

@@ -242,7 +242,6 @@ def serve(
     say_aside(f"listening on {server.address[0]}:{server.address[1]}")
     with suppress(KeyboardInterrupt):
         server.serve(frames)
-    server.close()
     served = asdict(session.counts)
     served["refused"] = {reason.name.lower(): count for reason, count in session.counts.refused.items()}
     if output_format is OutputFormat.JSON:

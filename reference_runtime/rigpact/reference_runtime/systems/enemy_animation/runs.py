@@ -16,9 +16,10 @@ import numpy as np
 
 from rigpact.contract.character import character_of, columns_of_bones, with_pose_history_length
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.layout import CONTACTS_WIDTH, INPUTS, ROTATIONS
+from rigpact.contract.layout import CONDITION_WIDTH, CONTACTS_WIDTH, INPUTS, ROTATIONS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.files.declared import KINDS
 from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run, Stages
 from rigpact.reference_runtime.graph.native_agreement import CHECKED_FRAMES, chosen_engine, held_against_numpy
 from rigpact.reference_runtime.graph.native_plan import NativeFrames
@@ -60,21 +61,11 @@ class ClipRows:
     given: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @classmethod
-    def laid_out(
-        cls,
-        contract: Contract,
-        fps: float,
-        steps: int,
-        x_raw: FloatArray,
-        cond_raw: FloatArray,
-        contacts: FloatArray,
-        state: FloatArray | None = None,
-        **recorded: Any,
-    ) -> ClipRows:
-        """The rows of a clip, its z-scores where it brings none; recorded: what the training side wrote down."""
-        state = StateNormaliser(contract).normalise(x_raw) if state is None else state
-        poses = x_raw[:, character_of(contract).state[ROTATIONS].range]
-        return cls(fps, steps, x_raw, state, cond_raw, contacts, poses, **recorded)
+    def laid_out(cls, contract: Contract, fps: float, steps: int, x_raw: FloatArray, **rows: Any) -> ClipRows:
+        """The rows of a clip; its z-scores where it brings none."""
+        if "state" not in rows:
+            rows["state"] = StateNormaliser(contract).normalise(x_raw)
+        return cls(fps, steps, x_raw, poses=x_raw[:, character_of(contract).state[ROTATIONS].range], **rows)
 
     @property
     def of_training(self) -> dict[str, FloatArray]:
@@ -96,40 +87,34 @@ def clip_rows(clip: Clip, contract: Contract) -> ClipRows:
     if isinstance(clip, RawClip):
         if clip.frame_count < 2:
             raise UnusableInput(f"{clip.path}#/Frames", "one frame", "at least two: a step leads from one to the next")
-        x_raw, contacts = (
-            clip.state_rows(character.state),
-            contact_rows(clip.contact_scores, clip.frame_count, contract),
-        )
-        cond_raw = condition_rows(clip, contract)
-        return ClipRows.laid_out(contract, clip.fps, clip.frame_count - 1, x_raw, cond_raw, contacts)
-    if isinstance(
-        clip, RecordedInputs
-    ):  # what an engine recorded drives the run again: a player's run, which no clip holds
+        contacts = contact_rows(clip.contact_scores, clip.frame_count, contract)
+        rows = {"cond_raw": condition_rows(clip, contract), "contacts": contacts}
+        return ClipRows.laid_out(contract, clip.fps, clip.frame_count - 1, clip.state_rows(character.state), **rows)
+    if isinstance(clip, RecordedInputs):  # a player's run, which no clip holds: what an engine recorded drives it again
         check_widths(contract, {name: getattr(clip, name) for name in RECORDED_INPUTS}, clip.path)
         x_raw = clip.x_raw if clip.after is None else np.concatenate((clip.x_raw, clip.after[None]))
-        return ClipRows.laid_out(contract, clip.fps, clip.step_count, x_raw, clip.cond_raw, clip.contacts)
+        rows = {"cond_raw": clip.cond_raw, "contacts": clip.contacts}
+        return ClipRows.laid_out(contract, clip.fps, clip.step_count, x_raw, **rows)
     if clip.state_norm.shape[1] != character.state.width:
-        raise UnusableInput(
-            f"{clip.path}#/teacher/state_norm/0", f"{clip.state_norm.shape[1]} numbers", f"{character.state.width}"
-        )
-    x_raw = StateNormaliser(contract).denormalise(clip.state_norm)
-    contacts = contact_rows(clip.contacts, clip.step_count, contract)
+        place, found = f"{clip.path}#/teacher/state_norm/0", f"{clip.state_norm.shape[1]} numbers"
+        raise UnusableInput(place, found, f"{character.state.width}")
+    recorded = {"state": clip.state_norm, "angvel": clip.angvel_norm, "pose_hist": clip.pose_hist_norm}
     return ClipRows.laid_out(
-        contract, clip.fps, clip.step_count, x_raw, clip.cond, contacts, clip.state_norm,
-        angvel=clip.angvel_norm, pose_hist=clip.pose_hist_norm, is_raw=False,
+        contract, clip.fps, clip.step_count, StateNormaliser(contract).denormalise(clip.state_norm), cond_raw=clip.cond,
+        contacts=contact_rows(clip.contacts, clip.step_count, contract), is_raw=False, **recorded,
     )  # fmt: skip
 
 
 def _rows_of_bones(whole: ClipRows, contract: Contract) -> ClipRows:
-    names = ("x_raw", "state", "angvel", "pose_hist")
-    rows = {name: found for name in names if (found := whole.rows(name)) is not None}
-    cut: dict[str, Any] = {name: found[:, columns_of_bones(contract, name)] for name, found in rows.items()}
+    known = {name: whole.rows(name) for name in ("x_raw", "state", "angvel", "pose_hist")}
+    cut: dict[str, Any] = {
+        name: found[:, columns_of_bones(contract, name)] for name, found in known.items() if found is not None
+    }
     return replace(whole, **cut, poses=cut["x_raw"][:, character_of(contract).state[ROTATIONS].range])
 
 
 _OF_ROWS = ("x_raw", "state", "cond_raw", "contacts")
 """The stages that a clip's rows hold; the knobs of no other stage change them."""
-_ROWS_KEPT = 4
 
 
 def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
@@ -143,7 +128,7 @@ def drive_of(clip: Clip) -> Callable[[Contract], ClipRows]:
         names = ("state", "state_statistics", "rootvel_scales", "angvel_scales")
         key = (*(id(getattr(character, name)) for name in names), id(contract.whole), *chosen)
         if key not in kept:
-            if len(kept) == _ROWS_KEPT:  # those of a long clip are large
+            if len(kept) == 4:  # those of a long clip are large
                 kept.clear()
             kept[key] = contract, clip_rows(clip, contract)  # with the contract, so that no other number gets these ids
         return kept[key][1]
@@ -218,7 +203,7 @@ def free_run(
     use = EngineUse() if changes is not None else engine_for(contract, engine)
     contract = with_history_length(contract, network, clip)
     rows = clip_rows(clip, contract)
-    crowd = Crowd(free_frames(contract, network, [rows], rows.x_raw[:1], changes, _kind_of(use)))
+    crowd = Crowd(free_frames(contract, network, [rows], rows.x_raw[:1], changes, KINDS[use.name]))
     alignments = _alignments(contract, rows, network)
     return Run(contract, "free", rows.fps, OfCrowd(crowd), network, None, use, alignments)
 
@@ -227,8 +212,8 @@ def free_crowd(
     contract: Contract, network: Network, clip: Clip, starts: FloatArray, _frames: int = 0, engine: Engine = "auto"
 ) -> Crowd:
     """Free runs from raw states (R, Dx) side by side: one call of the network per frame; every stage has an axis of runs."""
-    kind, rows = _kind_of(engine_for(contract, engine)), clip_rows(clip, contract)
-    return Crowd(free_frames(contract, network, [rows], starts.astype(np.float32), kind=kind))
+    kind = KINDS[engine_for(contract, engine).name]
+    return Crowd(free_frames(contract, network, [clip_rows(clip, contract)], starts.astype(np.float32), kind=kind))
 
 
 def free_frames(
@@ -258,10 +243,6 @@ def free_frames(
     return kind(contract, drives, checked, ROOM, "free", seeded, keeps=1 + looks_back)
 
 
-def _kind_of(engine: EngineUse) -> type[LiveFrames]:
-    return NativeFrames if engine.name == "native" else LiveFrames
-
-
 def engine_for(contract: Contract, asked: Engine) -> EngineUse:
     """Who computes a plain free run. UnusableInput where C++ was asked for and cannot."""
     is_whole = character_of(contract).pose_history_length is not None
@@ -280,21 +261,19 @@ def disagreement(contract: Contract) -> str:
 def _drawn_rows(contract: Contract, rng: np.random.Generator) -> ClipRows:
     """A clip of no motion that anyone made: states about their mean, intent and contacts between 0 and 1."""
     character = character_of(contract)
-    statistics = character.state_statistics
-    noise = rng.normal(0.0, 0.5, (CHECKED_FRAMES + 1, character.state.width))
-    x_raw = (statistics.mean + noise * statistics.std).astype(np.float32)
+    statistics, count = character.state_statistics, CHECKED_FRAMES + 1
+    x_raw = statistics.mean + rng.normal(0.0, 0.5, (count, character.state.width)) * statistics.std
     cond_raw, contacts = (
-        rng.uniform(0.0, 1.0, (len(x_raw), width)).astype(np.float32) for width in (7, CONTACTS_WIDTH)
+        rng.uniform(0.0, 1.0, (count, width)).astype(np.float32) for width in (CONDITION_WIDTH, CONTACTS_WIDTH)
     )
-    return ClipRows.laid_out(contract, 60.0, CHECKED_FRAMES, x_raw, cond_raw, contacts)
+    rows = {"cond_raw": cond_raw, "contacts": contacts}
+    return ClipRows.laid_out(contract, 60.0, CHECKED_FRAMES, x_raw.astype(np.float32), **rows)
 
 
 def _alignments(contract: Contract, rows: ClipRows, network: Network) -> set[InputAlignment]:
+    widths = {name: width or 0 for name, width in character_of(contract).input_widths.items()}
     own = {"cond": rows.cond_raw, "contacts": rows.contacts} | rows.of_training
-    widths = {
-        name: (own[name].shape[1] if name in own else width or 0)
-        for name, width in character_of(contract).input_widths.items()
-    }
+    widths |= {name: each.shape[1] for name, each in own.items()}
     return alignments_of({name: widths[name] for name in contract.conventions.input_order}, network.bound_widths)
 
 
@@ -303,9 +282,7 @@ def with_history_length(contract: Contract, network: Network, clip: Clip) -> Con
     character = character_of(contract)
     if character.pose_history_length is not None:
         return contract
-    widths = (network.bound_widths[contract.conventions.input_order.index(INPUTS[4])],)
     recorded = clip.pose_hist_norm if isinstance(clip, TeacherFile) else None
-    known = [width for width in (*widths, None if recorded is None else recorded.shape[1]) if width]
-    if not known:
-        return contract
-    return with_pose_history_length(contract, known[0] // (6 * character.bone_count))
+    bound = network.bound_widths[contract.conventions.input_order.index(INPUTS[4])]
+    width = bound or (None if recorded is None else recorded.shape[1])
+    return with_pose_history_length(contract, width // (6 * character.bone_count)) if width else contract
