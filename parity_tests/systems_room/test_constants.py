@@ -22,7 +22,6 @@ from rigpact.training.neurarig import walk_rows
 
 from ..every_case import every_case
 from .declared_runs import BUNDLES, SYSTEMS, scene
-from .test_system_rules import Sample, older_order
 
 TEMPLATES: dict[str, dict[str, Any]] = {
     name: json.loads(json.dumps(dict(find_system(name).template()))) for name in SYSTEMS
@@ -115,15 +114,6 @@ def test_a_contradiction_in_the_constants_is_found(
     assert pointer in found, found
 
 
-def test_a_parent_that_comes_later_is_told_from_another_parent() -> None:
-    """The one cannot be computed, the other is another rig: who repairs them looks for different mistakes."""
-    parents = [
-        next(find_system("blender_ik").problems_of(changed("blender_ik", "parents", at, to=to)))
-        for at, to in ((1, 5), (9, 7))
-    ]
-    assert [each.expected for each in parents] == ["a bone before 1", "8 (LeftArm)"]
-
-
 NAMES = [(system, name) for system in ("blender_ik", "rig_inversion") for name in TEMPLATES[system]]
 
 
@@ -166,16 +156,6 @@ def test_the_same_width_with_another_meaning_is_refused(
     (tmp_path / "imu_pose.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(ContractRefused):
         open_contract(tmp_path / "imu_pose.json")
-
-
-def test_the_older_order_of_the_same_63_floats_is_refused(tmp_path: Path) -> None:
-    """Both are 253 bytes: a target read as a normal, a flag as a height, and every check of sizes content."""
-    sample = Sample(tmp_path)
-    older_order(sample)
-    (tmp_path / "older.json").write_text(json.dumps(sample.document), encoding="utf-8")
-    with pytest.raises(ContractRefused) as refused:
-        open_contract(tmp_path / "older.json")
-    assert "RP702" in refused.value.found
 
 
 def test_the_committed_files_of_neurarig_are_what_the_builder_writes() -> None:

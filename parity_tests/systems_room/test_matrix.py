@@ -115,15 +115,6 @@ def test_a_defect_that_is_no_convention_gets_no_cause(what: str) -> None:
     assert [each.stage for each in found.stages if each.ok is False] == [stage]
 
 
-def test_a_value_that_is_not_finite_is_placed_and_not_explained() -> None:
-    """A NaN is a defect of its own, whatever conventions are about."""
-    rows = scene("neurarig").recorded({})
-    rows["reply"][5, 3] = np.nan
-    found = scene("neurarig").explained(rows)
-    at = found.first_divergence
-    assert (found.verdict, at and (at.frame, str(at.address))) == ("unexplained", (5, "thigh_r_quat[3] (channel 3)"))
-
-
 def test_a_stage_is_judged_from_what_was_recorded_and_not_without_its_inputs() -> None:
     """A client at the end of a wire sees two datagrams: enough to judge the reply; one of them alone is no agreement."""
     rows = scene("neurarig").recorded({})
