@@ -113,7 +113,7 @@ class Features:
         """Look the conventions up once and keep the scales in the precision of the maths."""
         conventions, dtype = contract.conventions, compute_dtype(contract.conventions)
         yaw = YAW[conventions.yaw_encoding]
-        own = SQUASH | {"tanh": Squash(lambda value, scale: squashing.tanh(value / scale), _atanh)}
+        own = {**SQUASH, "tanh": Squash(lambda value, scale: squashing.tanh(value / scale), _atanh)}
         maps = {
             ROOT_YAW: Squash(lambda value, _one: yaw.encode(value), lambda value, _one: yaw.decode(value)),
             ROOT_VELOCITY: own[conventions.rootvel_squash],
