@@ -83,10 +83,11 @@ class OutputStages:
         self._dtype, self.codec = compute_dtype(self._conventions), codec or Rot6d(self._conventions)
         self._proper_codec = Rot6d(self._conventions.replaced({"derived_axis": "second_cross_first"}))
         self.rotations, self._bones = numbers.output[ROTATIONS].range, numbers.bone_count
-        self._factor, self._summand = (values.astype(self._dtype) for values in affine(contract))
+        factor, summand = affine(contract)
         # scales have no floor here
         scales = {ROOT_VELOCITY: np.abs(numbers.rootvel_scales), ANGULAR_VELOCITIES: np.abs(numbers.angvel_scales)}
-        self._features = Features(contract, numbers.output, scales)
+        self._features, self._has_spread = Features(contract, numbers.output, scales, summand, factor), factor != 0.0
+        self._scored = Features(contract, numbers.output, scales, summand, np.where(factor != 0.0, factor, 1.0)).scored
         self._order, (self._before, self._after) = bone_permutation(contract), REPROJECTS[self._conventions.reproject]
 
     def __call__(self, y_norm: FloatArray, previous6d: FloatArray, published6d: FloatArray) -> dict[str, FloatArray]:
@@ -104,13 +105,11 @@ class OutputStages:
     @QUIETLY
     def y_raw(self, y_norm: FloatArray) -> FloatArray:
         """`DenormY_Z_To_Raw`: y_norm · StdY + MuY, no floor on StdY; yaw and velocities undo their features."""
-        return stored(self._features.undone(y_norm.astype(self._dtype), self._summand, self._factor))
+        return self._features.denormalise(y_norm)
 
     def y_norm(self, y_raw: FloatArray) -> FloatArray:
         """The y_norm of a y_raw, float64; 0 on channels without spread."""
-        spread = self._factor != 0.0
-        found = self._features.scored(y_raw.astype(np.float64), self._summand, np.where(spread, self._factor, 1.0))
-        return np.where(spread, found, 0.0)
+        return np.where(self._has_spread, self._scored(y_raw.astype(np.float64)), 0.0)
 
     def delta6d(self, y_raw: FloatArray, published6d: FloatArray | None) -> FloatArray | None:
         """ΔR of each bone, (..., 6·B), orthonormalised; None if the output is the pose itself.

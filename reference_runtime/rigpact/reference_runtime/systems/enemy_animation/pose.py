@@ -289,9 +289,8 @@ def _everything(frames: Frames) -> FloatArray:
     """Output slices, and values derived from them: angular velocity of the last step, the new root position."""
     state, following, conventions = frames.numbers.state, _output_slices(frames), frames.contract.conventions
     place, codec, dtype = state[ROTATIONS].range, Rot6d(conventions), compute_dtype(conventions)
-    omega = angular_velocity(
-        *(codec.decode(x[..., place].astype(dtype)) for x in (frames["x_raw"], following)), frames.fps
-    )
+    before, after = (codec.decode(x[..., place].astype(dtype)) for x in (frames["x_raw"], following))
+    omega = angular_velocity(before, after, frames.fps)
     following[..., state[ANGULAR_VELOCITIES].range] = stored(omega.reshape(*omega.shape[:-2], -1))
     if ROOT_POSITION in state:
         start = state[ROOT_POSITION].start

@@ -102,16 +102,23 @@ FEATURES = (MATH, YAW_ENCODING, ROOTVEL_SQUASH, ANGVEL_SQUASH)
 
 
 class Features:
-    """The slices of a layout that are made features before a z-score, and how that is undone, under one contract.
+    """A vector (..., width) as z-scores, some of its slices made features first, and back; float32 in, float32 out.
 
-    scales: of the velocities, by slice.
+    scales: of the velocities, by slice. mean, std: of all channels.
     """
 
     def __init__(
-        self, contract: Contract, layout: Layout, scales: Mapping[str, FloatArray], squashing: Squashing = ENGINE
+        self,
+        contract: Contract,
+        layout: Layout,
+        scales: Mapping[str, FloatArray],
+        mean: FloatArray,
+        std: FloatArray,
+        squashing: Squashing = ENGINE,
     ) -> None:
-        """Look the conventions up once and keep the scales in the precision of the maths."""
-        conventions, dtype = contract.conventions, compute_dtype(contract.conventions)
+        """Look the conventions up once and keep the numbers in the precision of the maths."""
+        conventions, self._dtype = contract.conventions, compute_dtype(contract.conventions)
+        self._mean, self._std = mean.astype(self._dtype), std.astype(self._dtype)
         yaw = YAW[conventions.yaw_encoding]
         own = {**SQUASH, "tanh": Squash(lambda value, scale: squashing.tanh(value / scale), _atanh)}
         maps = {
@@ -121,48 +128,42 @@ class Features:
         }
         scales = {ROOT_YAW: np.ones(1), **scales}
         self._maps = [
-            (layout[name].range, scales[name].astype(dtype), squash) for name, squash in maps.items() if name in layout
+            (layout[name].range, scales[name].astype(self._dtype), squash)
+            for name, squash in maps.items()
+            if name in layout
         ]
 
-    def scored(self, value: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-        """Features of a value, which is changed, then (feature - mean) / std."""
+    def normalise(self, raw: FloatArray) -> FloatArray:
+        """`NormalizeXRaw_To_Z`: features, then (feature - MuX) / max(|StdX|, 1e-6)."""
+        return stored(self.scored(raw.astype(self._dtype)))
+
+    def scored(self, value: FloatArray) -> FloatArray:
+        """The same of a value that is changed, not rounded to float32."""
         for place, scale, squash in self._maps:
             value[..., place] = squash.before(value[..., place], scale)
-        z = zscored(value, mean, std)
+        z = zscored(value, self._mean, self._std)
         for place, scale, squash in self._maps:
             z[..., place] = squash.after(z[..., place], scale)
         return z
 
-    def undone(self, value: FloatArray, mean: FloatArray, std: FloatArray) -> FloatArray:
-        """The inverse, of z-scores that are changed; velocities and yaw are clamped to the range of tanh and of wrapping."""
+    def denormalise(self, z: FloatArray) -> FloatArray:
+        """`DenormX_Z_To_Raw`: the inverse; velocities and yaw are clamped to the range of tanh and of wrapping."""
+        value = z.astype(self._dtype)
         for place, scale, squash in self._maps:
             value[..., place] = squash.undo_after(value[..., place], scale)
-        value = unscored(value, mean, std)
+        value = unscored(value, self._mean, self._std)
         for place, scale, squash in self._maps:
             value[..., place] = squash.undo_before(value[..., place], scale)
-        return value
+        return stored(value)
 
 
-class StateNormaliser:
-    """Raw state (..., Dx) to the network's State input and back, under one contract.
-
-    Units of the raw state: metres, metres per second, radians, radians per second. float32 in, float32 out.
-    """
+class StateNormaliser(Features):
+    """Raw state (..., Dx) to the network's State input and back: metres, metres per second, radians, radians per second."""
 
     def __init__(self, contract: Contract, squashing: Squashing = ENGINE) -> None:
-        """Look the conventions up once and keep the statistics in the precision of the maths."""
-        self._dtype, statistics = compute_dtype(contract.conventions), contract.numbers.state_statistics
-        self._mean, self._std = statistics.mean.astype(self._dtype), statistics.std_floored.astype(self._dtype)
-        scales = floored_scales(contract, squashing)
-        self._features = Features(contract, contract.numbers.state, scales, squashing)
-
-    def normalise(self, x_raw: FloatArray) -> FloatArray:
-        """`NormalizeXRaw_To_Z`: features, then (feature - MuX) / max(|StdX|, 1e-6)."""
-        return stored(self._features.scored(x_raw.astype(self._dtype), self._mean, self._std))
-
-    def denormalise(self, z: FloatArray) -> FloatArray:
-        """`DenormX_Z_To_Raw`: the inverse."""
-        return stored(self._features.undone(z.astype(self._dtype), self._mean, self._std))
+        """The statistics of the state."""
+        own, scales = contract.numbers.state_statistics, floored_scales(contract, squashing)
+        super().__init__(contract, contract.numbers.state, scales, own.mean, own.std_floored, squashing)
 
 
 def floored_scales(contract: Contract, squashing: Squashing = ENGINE) -> dict[str, FloatArray]:
