@@ -165,7 +165,7 @@ def watches(contract: Contract) -> list[Watch]:
     return [*found, Watch("degenerate", "y_raw", NEAR_DEGENERATE, lengths, outputs.rotations.start, is_floor=True)]
 
 
-def ordinary_state(_clip: Clip | None, contract: Contract) -> Ordinary:
+def ordinary_state(clip: Clip | None, contract: Contract) -> Ordinary:  # noqa: ARG001 - as of every system
     """The state in z-scores. A change that nobody sees is not a departure, even of a channel that never moved in training.
 
     The least raw change is a degree in a column of a rotation; in a squashed velocity or a yaw as a share of half a

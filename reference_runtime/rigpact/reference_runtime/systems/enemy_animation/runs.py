@@ -209,7 +209,12 @@ def free_run(
 
 
 def free_crowd(
-    contract: Contract, network: Network, clip: Clip, starts: FloatArray, _frames: int = 0, engine: Engine = "auto"
+    contract: Contract,
+    network: Network,
+    clip: Clip,
+    starts: FloatArray,
+    frames: int = 0,  # noqa: ARG001 - as of every system
+    engine: Engine = "auto",
 ) -> Crowd:
     """Free runs from raw states (R, Dx) side by side: one call of the network per frame; every stage has an axis of runs."""
     kind = KINDS[engine_for(contract, engine).name]
