@@ -68,7 +68,6 @@ class Refused(Exception):
     """A datagram that is not a valid message, and the reason."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
-        """Keep both."""
         super().__init__(f"{reason.value} ({detail})")
         self.reason, self.detail = reason, detail
 
@@ -240,10 +239,9 @@ _LOOK_UP_S = 0.1
 
 
 class Server:
-    """Receives, hands to the session, sends back. `address` is where it listens; port 0 takes a free one."""
+    """Receives, hands to the session, sends back. `address`, which must be free, is where it listens; port 0 takes any."""
 
     def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 6003) -> None:
-        """Bind; UnusableInput if the address is not available."""
         self.session = session
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)

@@ -78,7 +78,6 @@ class OutputStages:
     """
 
     def __init__(self, contract: Contract, codec: Rot6d | None = None) -> None:
-        """Look every convention up once and keep the statistics in the precision of the maths."""
         numbers, self._conventions = contract.numbers, contract.conventions
         self._dtype, self.codec = compute_dtype(self._conventions), codec or Rot6d(self._conventions)
         self._proper_codec = Rot6d(self._conventions.replaced({"derived_axis": "second_cross_first"}))

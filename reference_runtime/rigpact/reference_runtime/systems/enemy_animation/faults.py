@@ -69,7 +69,6 @@ class Fault:
     value: float = float("nan")
 
     def __post_init__(self) -> None:
-        """Refuse an unknown kind."""
         if self.kind not in KINDS:
             raise UnusableInput(f"--perturb {self.kind}", "an unknown kind", f"one of {', '.join(KINDS)}")
 
@@ -98,7 +97,6 @@ class UnflooredStatistics(Statistics):
 
     @property
     def std_floored(self) -> FloatArray:
-        """The deviation without a floor."""
         return self.std
 
 
@@ -171,7 +169,6 @@ class FaultyHistory(PoseHistory):
     """A pose history whose ring holds what nobody pushed."""
 
     def __init__(self, contract: Contract, faults: tuple[Fault, ...]) -> None:
-        """Keep the faults."""
         super().__init__(contract, "free")
         self._faults = faults
 

@@ -81,13 +81,11 @@ class EnemyFiles(DeclaredFiles):
         return document_to_clip(file.document)
 
     def replay(self, path: Path, contract: Contract) -> ReplayNetwork:
-        """Recorded answers in place of a model."""
         network = read_replay(path)
         refuse_poses(path, network.outputs, contract)
         return network
 
     def answers(self, path: Path, frame: NDArray[np.int64], contract: Contract) -> dict[str, FloatArray]:
-        """Recorded answers of the network at some frames; UnusableInput if a frame is missing."""
         outputs = read_replay(path).outputs
         if frame[-1] >= len(outputs):
             raise UnusableInput(path, f"{len(outputs)} recorded outputs", f"one for frame {frame[-1]}")
@@ -113,7 +111,6 @@ class EnemyFiles(DeclaredFiles):
         return free_run(contract, network, clip, "numpy", changes)
 
     def write(self, out: Path, trace: Trace, contract: Contract, clip: Clip, model: str) -> None:
-        """Write a teacher prediction, if the name ends in .json."""
         if not out.name.endswith(".json"):
             expected = f"a name ending in {', '.join(TRACE_ENDINGS)} or .json"
             raise UnusableInput(out, f"the name {out.name}", expected)
@@ -123,7 +120,6 @@ class EnemyFiles(DeclaredFiles):
         write_prediction(trace, contract, out, model=model, source=clip.path.name, last_target=target)
 
     def measures(self, trace: Trace, contract: Contract) -> dict[str, Any]:
-        """The errors of a teacher-driven run against the clip's next poses."""
         if trace.header.mode != "teacher" or "x_raw" not in trace.stages:
             return {}
         after = trace.stages.get("x_raw_next")
@@ -131,14 +127,12 @@ class EnemyFiles(DeclaredFiles):
         return {"diagnostics": diagnostics(trace.stages["x_raw"], trace.stages["y_out"], contract, last)}
 
     def baseline(self, trace: Trace, contract: Contract) -> RunBaseline | None:
-        """The published pose against the clip's next pose."""
         found = self.measures(trace, contract).get("diagnostics", {})
         if found.get("GeoDeg") is None:
             return None
         return RunBaseline("pose", "deg", found["GeoDeg"], found["CopyLastGeoDeg"])
 
     def next_poses(self, clip: Clip, contract: Contract) -> FloatArray:
-        """The clip's own poses."""
         return clip_rows(clip, contract).poses
 
 

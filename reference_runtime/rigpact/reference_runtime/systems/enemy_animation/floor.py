@@ -131,7 +131,6 @@ class RootPath:
     """
 
     def __init__(self, contract: Contract, rows: ClipRows) -> None:
-        """Read position, velocity and yaw from the clip's raw states."""
         character = character_of(contract)
         self._steps = rows.steps
         x_raw = rows.x_raw.astype(np.float64)
@@ -161,10 +160,9 @@ class RootPath:
 
 
 class FloorContacts:
-    """Both feet's hysteresis over the floor."""
+    """Both feet's hysteresis over the floor; both are down at first, as in the engine."""
 
     def __init__(self, fps: float) -> None:
-        """Start with both feet down, as the engine does."""
         self._frame_time_s = 1.0 / fps
         self._feet = [FootContact(), FootContact()]
         self._before: FloatArray | None = None

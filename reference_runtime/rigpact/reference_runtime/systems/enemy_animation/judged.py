@@ -211,7 +211,6 @@ class InputUse:
     largest_deg: float | None
 
     def __str__(self) -> str:
-        """The result in words."""
         words = f"input {self.name} is {self.state} in free-run ({self.deployed})"
         if self.mean_deg is None or self.largest_deg is None:
             return words

@@ -74,7 +74,6 @@ class ClipRows:
         return {name: rows for name, rows in known.items() if rows is not None}
 
     def rows(self, stage: str) -> FloatArray | None:
-        """The clip's rows of a stage, (N, width); None if it has none."""
         found: FloatArray | None = getattr(self, stage, None)
         return found
 

@@ -116,7 +116,6 @@ class Features:
         std: FloatArray,
         squashing: Squashing = ENGINE,
     ) -> None:
-        """Look the conventions up once and keep the numbers in the precision of the maths."""
         conventions, self._dtype = contract.conventions, compute_dtype(contract.conventions)
         self._mean, self._std = mean.astype(self._dtype), std.astype(self._dtype)
         yaw = YAW[conventions.yaw_encoding]
@@ -161,7 +160,6 @@ class StateNormaliser(Features):
     """Raw state (..., Dx) to the network's State input and back: metres, metres per second, radians, radians per second."""
 
     def __init__(self, contract: Contract, squashing: Squashing = ENGINE) -> None:
-        """The statistics of the state."""
         own, scales = contract.numbers.state_statistics, floored_scales(contract, squashing)
         super().__init__(contract, contract.numbers.state, scales, own.mean, own.std_floored, squashing)
 
