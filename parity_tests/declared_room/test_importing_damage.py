@@ -52,11 +52,12 @@ def test_damaged_metadata_is_refused_at_its_key(tmp_path, command, key, text, sa
         ("a.yaml", b"a: !!int ''", ["a tag that its text does not fit"]),
         ("a.yaml", b"a: !!float x", ["without plain data"]),
         ("a.yaml", b"\xff\xfe\x00", ["UTF-8"]),
-        ("a.yaml", b"- 1\n- 2\n", ["YAML with list", "deploy.yaml", "LeRobot"]),
+        ("a.yaml", b"- 1\n- 2\n", ["YAML with list", "deploy.yaml", "mjlab"]),
         ("a.yaml", b"joint_ids_map: [0]\n", ["nearest is deploy.yaml, but observations is missing"]),
         ("a.yaml", b"hello: world\n", ["none of their keys is there"]),
         ("a.yaml", b"", ["an empty file"]),
         ("a.json", b"{}", ["a file that ends in .json"]),
+        ("config.json", b'{"type": "act", "input_features": {}, "output_features": {}}', ["importing.md, LeRobot"]),
         ("a.onnx", b"no model", ["onnx"]),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from safetensors.numpy import save_file
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime.recordings.opened import read_table
@@ -111,6 +112,42 @@ def test_a_parquet_of_many_episodes_asks_for_one(tmp_path, command):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(UnusableInput, match="not Parquet"):
         read_table(path)
+
+
+POLICY = """
+format = "rigpact-contract"
+version = 1
+name = "policy"
+fps = 30
+given = [{ name = "q", size = 3 }]
+[[stages]]
+name = "state"
+operation = "range_normalise"
+of = "q"
+mode = "mean_std"
+mean = "mean"
+std = "std"
+min = "min"
+max = "max"
+[numbers]
+"""
+STATISTICS = {"mean": np.float32([3, -2, 20]), "std": np.float32([5, 7, 11]), "min": -np.float32([60, 70, 80]),
+              "max": np.float32([60, 65, 90])}  # fmt: skip
+
+
+@every_case("is_wrong", [False, True])
+def test_the_statistics_of_a_lerobot_policy_are_read_where_they_lie(tmp_path_factory, command, is_wrong):
+    """The arm still moves, a little wrong, where a policy trained with means is fed what a range makes."""
+    folder = tmp_path_factory.mktemp("policy")
+    save_file({f"observation.state.{key}": rows for key, rows in STATISTICS.items()}, folder / "step_3.safetensors")
+    places = [f'{key} = {{ file = "step_3.safetensors", at = "observation.state.{key}" }}' for key in STATISTICS]
+    (folder / "contract.toml").write_text(POLICY + "\n".join(places), encoding="utf-8")
+    q = np.float32(30 * np.sin(0.1 * np.arange(90).reshape(-1, 1) + np.arange(3)))
+    low, high = STATISTICS["min"], STATISTICS["max"]
+    scores = (q - STATISTICS["mean"]) / (STATISTICS["std"] + np.float32(1e-8))
+    np.savez(folder / "run.npz", q=q, state=2 * (q - low) / (high - low) - 1 if is_wrong else scores)
+    answer = command("explain", folder / "run.npz", "--contract", folder / "contract.toml")
+    assert (answer.status, "EXPLAINED: state.mode = min_max" in answer.out) == (int(is_wrong), is_wrong), answer.out
 
 
 def test_a_damaged_description_of_a_data_set_is_refused(tmp_path, command):

@@ -284,24 +284,19 @@ def _read_configuration(path: Path) -> None:
 
 
 def _folders(folder: Path) -> Reader:
-    """A LeRobot policy and a LeRobot data set: one file of the folder is changed, the others are sound."""
-    samples.write_policy(folder / "policy")
+    """A LeRobot data set: one file of the folder is changed, the others are sound."""
     samples.write_data_set(folder / "set")
-    lines = {
-        "policy": [each.replace("FILE", "policy/config.json") for each in DRAFTED],
-        "set": ["convert set/meta/info.json --out made.npz --episode 0"],
-    }
-    of = {path.name: path for name in lines for path in (folder / name).rglob("*") if path.is_file()}
+    of = {path.name: path for path in (folder / "set").rglob("*") if path.is_file()}
     sound = {name: path.read_bytes() for name, path in of.items()}
 
     def read(path: Path) -> None:
         of[path.name].write_bytes(path.read_bytes())
         try:
-            asked(*lines[of[path.name].relative_to(folder).parts[0]])(path)
+            asked("convert set/meta/info.json --out made.npz --episode 0")(path)
         finally:
             of[path.name].write_bytes(sound[path.name])
 
-    seeds = [Seed(name, content) for name, content in sound.items() if not name.endswith(".onnx")]
+    seeds = [Seed(name, content) for name, content in sound.items()]
     return Reader("folders", read, seeds, 20)
 
 

@@ -45,7 +45,6 @@ class Draft:
     names_comments: list[str] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)
     networks: dict[str, Entry] = field(default_factory=dict)
-    conventions: dict[str, Any] = field(default_factory=dict)
     recordings: dict[str, Any] = field(default_factory=dict)
     recordings_comments: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -253,12 +252,6 @@ def draft_to_toml(draft: Draft) -> str:
         for key, inside in tables.items():
             lines += ["", f"[networks.{_key(name)}.{_key(key)}]"]
             lines += [line for each, value in inside.items() for line in _pair(each, value)]
-    if draft.conventions:
-        lines += [
-            "",
-            "[conventions]",
-            *(line for name, said in draft.conventions.items() for line in _pair(name, said)),
-        ]
     if draft.recordings or draft.recordings_comments:
         lines += ["", "[recordings]", *_comments(draft.recordings_comments)]
         lines += [line for name, source in draft.recordings.items() for line in _pair(name, source)]

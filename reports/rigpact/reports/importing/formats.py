@@ -21,7 +21,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.recordings.bags import mcap_words
 from rigpact.reference_runtime.recordings.named_columns import CLOCK
 from rigpact.reference_runtime.recordings.opened import labelled_vectors, open_file
-from rigpact.reports.importing import deployed, isaaclab, legged_gym, lerobot
+from rigpact.reports.importing import deployed, isaaclab, legged_gym
 from rigpact.reports.importing.columns_by_value import FRAMES, Pairing
 from rigpact.reports.importing.draft import Draft, Entry, draft_to_toml
 from rigpact.reports.importing.values import ImportRequest, Model, PlacedValue, named_file, read_model_beside
@@ -200,12 +200,11 @@ def _onnx_draft(request: ImportRequest) -> Draft:
     return deployed.metadata_to_draft(read_model_beside(request.source), file, hint)
 
 
-def _policy_draft(request: ImportRequest) -> Draft:
-    root = bytes_to_json(read_bytes(request.source), request.source).data
-    if not isinstance(root, Mapping) or not root.keys() >= lerobot.KEYS:
-        expected, hint = "a LeRobot policy's config.json", f"known are {_KNOWN}"
-        raise UnusableInput(request.source, "a file that ends in .json", expected, hint)
-    return lerobot.to_draft(PlacedValue(root, request.source), request)
+def _json_draft(request: ImportRequest) -> Draft:
+    root, hint = bytes_to_json(read_bytes(request.source), request.source).data, f"known are {_KNOWN}"
+    if isinstance(root, Mapping) and root.keys() >= {"type", "input_features", "output_features"}:
+        hint = "a LeRobot policy is declared by hand, its statistics read from its files: docs/importing.md, LeRobot"
+    raise UnusableInput(request.source, "a file that ends in .json", "a file of a known format", hint)
 
 
 def _bag_draft(request: ImportRequest) -> Draft:
@@ -234,7 +233,6 @@ _KNOWN = "; ".join((
     *(f"{title} ({', '.join(sorted(keys))})" for title, keys, _ in _YAML.values()),
     "configuration classes of legged_gym and its kin (.py)",
     "an ONNX file with mjlab's metadata (joint_names, observation_names)",
-    "a LeRobot policy's config.json (type, input_features)",
 ))  # fmt: skip
 
 
@@ -242,7 +240,7 @@ def _yaml_draft(request: ImportRequest) -> Draft:
     content = read_bytes(request.source)
     if request.source.suffix.lower() not in (".yaml", ".yml"):
         found, hint = f"a file that ends in {request.source.suffix or 'nothing'}", f"known are {_KNOWN}"
-        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py, .json or .mcap", hint)
+        raise UnusableInput(request.source, found, ".yaml, .yml, .onnx, .py or .mcap", hint)
     root = parse_yaml(content, request.source)
     if not isinstance(root, Mapping):
         found, hint = f"YAML with {type(root).__name__}", "every one of them is a table"
@@ -264,6 +262,6 @@ def _yaml_draft(request: ImportRequest) -> Draft:
 
 
 _OTHER_ENDINGS: Mapping[str, Callable[[ImportRequest], Draft]] = {
-    ".onnx": _onnx_draft, ".py": legged_gym.classes_to_draft, ".json": _policy_draft, ".mcap": _bag_draft,
+    ".onnx": _onnx_draft, ".py": legged_gym.classes_to_draft, ".json": _json_draft, ".mcap": _bag_draft,
 }  # fmt: skip
 """What reads a file of another ending than YAML's."""
