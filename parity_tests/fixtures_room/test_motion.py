@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from rigpact.fixtures import STYLES, generate_clip
 from rigpact.fixtures.motion import generate_motion
-from rigpact.fixtures.skeleton import demo_skeleton, forward_kinematics
+from rigpact.fixtures.skeleton import demo_skeleton, motion_in_the_world
 
 FPS, SOLE_M = 60.0, 0.02
 # A stored column is off by at most half a float32 step near 1, 2^-25 per entry; along the longest chain (6 joints from
@@ -181,7 +181,7 @@ def test_the_skeleton_is_a_tree_of_46_bones_that_mirrors_in_y() -> None:
 def test_rest_pose_has_human_proportions() -> None:
     """Offsets in centimetres, or a bone hung on the wrong parent, put the head in the sky or the feet underground."""
     local = SKELETON.canonical_to_local(np.broadcast_to(np.eye(3), (1, 46, 3, 3)))
-    _, joints = forward_kinematics(SKELETON, local, np.zeros((1, 3)), np.zeros(1))
+    _, joints = motion_in_the_world(SKELETON, local, np.zeros((1, 3)), np.zeros(1))
     height = dict(zip(SKELETON.names, joints[0, :, 2], strict=True))
     assert [height["ball_l"], height["ball_r"]] == pytest.approx([0.02, 0.02], abs=1e-12)
     assert 0.4 < height["calf_l"] < 0.55 < height["hand_l"] < 0.95

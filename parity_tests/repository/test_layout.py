@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -151,6 +151,26 @@ def test_no_file_holds_a_path_of_a_machine() -> None:
         if re.search(r"/(home|Users|work|root)/\w", path.read_text(encoding="utf-8"))
     ]
     assert found == []
+
+
+ONCE = {
+    r"class ModelGraph\b": {"contract.model.graph"}, r"\bonnx\.load|ParseFromString|ModelProto": {"contract.model.graph"},
+    r"def forward_kinematics\(\n? *(?!self)": {"contract.skeleton", "training.blender_ik_losses"},
+    r"def open_file\(": {"reference_runtime.recordings.opened"}, r"def kind_of\(root": {"contract.documents"},
+}  # fmt: skip
+"""What is written once, by its words; of forward kinematics, training has one whose gradient torch can take."""
+
+
+def test_one_idea_stands_once() -> None:
+    """Two classes of one name, or a second reader, part from each other with the first change."""
+    texts = {name: path.read_text(encoding="utf-8") for name, path in sources().items()}
+    classes = [each.name for path in sources().values() for each in nodes(path) if isinstance(each, ast.ClassDef)]
+    assert sorted(name for name, count in Counter(classes).items() if count > 1) == []
+    found = {
+        words: {name.removeprefix("rigpact.") for name, text in texts.items() if re.search(words, text)}
+        for words in ONCE
+    }
+    assert found == ONCE
 
 
 def test_one_module_writes_files() -> None:

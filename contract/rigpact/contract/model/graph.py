@@ -220,14 +220,19 @@ def _numbers(path: Path, tensor: Any, name: str) -> Array:
         raise UnusableInput(f"{path}#{name}", f"weights that cannot be read ({error})", "its numbers") from None
 
 
-def open_model(path: str | Path) -> ModelGraph:
-    """Read an ONNX file; UnusableInput where it is none, a name is not text, or a value is computed from itself."""
+def bytes_to_proto(content: bytes) -> Any:
+    """The ModelProto of a file's bytes, its weights in other files left there; protobuf's DecodeError where it is none."""
     import onnx
 
+    return onnx.load_model_from_string(content)
+
+
+def open_model(path: str | Path) -> ModelGraph:
+    """Read an ONNX file; UnusableInput where it is none, a name is not text, or a value is computed from itself."""
     content = read_bytes(path)
     decode_error = import_module("google.protobuf.message").DecodeError
     try:
-        model = onnx.load_model_from_string(content)
+        model = bytes_to_proto(content)
     except decode_error as error:
         raise UnusableInput(path, f"bytes that are not an ONNX model ({error})", "an ONNX model") from None
     if not all(isinstance(word, str) for word in _words_of(model)):  # protobuf then hands over bytes

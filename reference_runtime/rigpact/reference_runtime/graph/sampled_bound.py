@@ -133,7 +133,7 @@ def _drawn(frames: ReplayedFrames, answer: Stage, count: int) -> FloatArray:
 def _draws(frames: ReplayedFrames, answer: Stage, count: int) -> Iterator[FloatArray]:
     path = path_of(frames.contract.system.graph, answer.name, frames.recorded)
     folded = [each for each in frames.contract.system.graph if each.name in path and each.name != answer.name]
-    side = _Side(frames)
+    side = _RoundedSide(frames)
     for place in range(count):
         known, rng = dict(frames.recorded), np.random.default_rng(place)
         for stage in folded:
@@ -146,7 +146,7 @@ def _draws(frames: ReplayedFrames, answer: Stage, count: int) -> Iterator[FloatA
         yield drawn
 
 
-class _Side:
+class _RoundedSide:
     """A correct side whose roundings are drawn."""
 
     def __init__(self, frames: ReplayedFrames) -> None:

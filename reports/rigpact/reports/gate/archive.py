@@ -62,7 +62,7 @@ class Archive:
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _KeptAnswer:
     """verdict.json."""
 
     verdict: Verdict
@@ -97,7 +97,7 @@ def archive_bytes(measurement: GateMeasurement, report: GateReport) -> bytes:
     arrays: Arrays = {}
     members = {
         _MEASURED: _json(to_plain(GateMeasurement, measurement, arrays)),
-        _VERDICT: _json(to_plain(_Answer, _Answer(report.verdict, report), arrays)),
+        _VERDICT: _json(to_plain(_KeptAnswer, _KeptAnswer(report.verdict, report), arrays)),
     }
     members |= {name: array_to_bytes(array) for name, array in arrays.items()}
     manifest = {
@@ -150,7 +150,7 @@ def read_archive(path: str | Path) -> Archive:
     arrays = {name: bytes_to_array(each, f"{path}!{name}") for name, each in members.items()}
     measurement = from_plain(GateMeasurement, measured, arrays, f"{path}!{_MEASURED}")
     measurement = replace(measurement, parts=tuple(sound_part(part) for part in measurement.parts))
-    answer = from_plain(_Answer, answered, arrays, f"{path}!{_VERDICT}")
+    answer = from_plain(_KeptAnswer, answered, arrays, f"{path}!{_VERDICT}")
     bound = measurement.system, measurement.provenance
     _refuse("other inputs than the manifest says", where=bound != (manifest["system"], manifest["provenance"]))
     _refuse("a verdict that is not its parts'", where=answer.report.verdict != answer.verdict)

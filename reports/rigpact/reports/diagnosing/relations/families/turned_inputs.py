@@ -31,7 +31,7 @@ Turn = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class _Edit:
+class _Turning:
     """How a slice of an input is turned. name: of the input, and of the slice where it is not all of it."""
 
     source: str
@@ -68,16 +68,16 @@ def turned_inputs(subject: DivergentStage, names: Sequence[str]) -> Iterator[Can
         yield replace(said[0][1], words=f"computed from {' or from '.join(words for words, _ in said)}")
 
 
-def _edits(subject: DivergentStage, name: str) -> Iterator[_Edit]:
+def _edits(subject: DivergentStage, name: str) -> Iterator[_Turning]:
     groups = groups_of(subject.contract.fields(name))
     for group in filter(partial(subject.can_mend, name), groups):
         said = name if len(groups) == 1 else f"{name}[{group.name}]"
         codec = codec_of(group, subject.contract)
         if codec is not None:
-            yield _Edit(name, said, "turned by", group, partial(_turned, codec))
-            yield _Edit(name, said, "turned, in its own axes, by", group, partial(_turned_in_its_axes, codec))
+            yield _Turning(name, said, "turned by", group, partial(_turned, codec))
+            yield _Turning(name, said, "turned, in its own axes, by", group, partial(_turned_in_its_axes, codec))
         elif group.part == 3:
-            yield _Edit(name, said, "turned by", group, _vectors_turned)
+            yield _Turning(name, said, "turned by", group, _vectors_turned)
 
 
 def _turned(codec: Codec, rows: FloatArray, by: FloatArray) -> FloatArray:
@@ -92,7 +92,7 @@ def _vectors_turned(rows: FloatArray, by: FloatArray) -> FloatArray:
     return np.asarray((rows.reshape(len(rows), -1, 3) @ by.T).reshape(rows.shape))
 
 
-def _fitted(subject: DivergentStage, edit: _Edit) -> FloatArray | None:
+def _fitted(subject: DivergentStage, edit: _Turning) -> FloatArray | None:
     """The turn by Gauss-Newton, from no turn and from quarter and half turns about each axis; None where none is near."""
     last = len(subject.evidence.frame) - 1
     few = sorted({min(last, start + step) for start in subject.few_rows(_PIECES) for step in range(_FRAMES)})
