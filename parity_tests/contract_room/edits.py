@@ -4,7 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 Edit = Callable[[Any], object]
 ARTEFACTS = ("bundle", "companion", "clip", "batch", "prediction", "model")
@@ -23,12 +26,31 @@ class Case:
     edit: Edit
 
 
-def case(where, edit):
-    """'RP104 bundle/StdX/12' and an edit, or the value that is put at that very place."""
+def case(where, *said, names=None):
+    """'RP104 bundle/StdX/12' and an edit, as `edit_of` has it, or `value` and what is put at that very place."""
     code, _, place = where.partition(" ")
     artefact, slash, rest = place.partition("/")
     keys = [int(key) if key.isdigit() else key for key in rest.split("/")]
-    return Case(code, artefact, slash + rest, edit if callable(edit) else put(edit, artefact, *keys))
+    edit = said[-1] if callable(said[-1]) else None
+    if edit is None and names is not None and said[0] != "value":
+        edit = edit_of(said[0], names)
+    return Case(code, artefact, slash + rest, edit or put(said[-1], artefact, *keys))
+
+
+def rows_of(name):
+    """A table of this folder: NAME.yaml."""
+    return yaml.safe_load(Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8"))
+
+
+def edit_of(said, names):
+    """An edit as the tables say it: its name, the name with what it takes, or several, one after the other."""
+    if isinstance(said, list):
+        return both(*(edit_of(each, names) for each in said))
+    known = globals() | names
+    if isinstance(said, str):
+        return known[said]
+    [(name, takes)] = said.items()
+    return known[name](*takes)
 
 
 def holder_of(root, path):
