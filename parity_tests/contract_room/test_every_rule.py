@@ -35,8 +35,8 @@ ELSEWHERE = {
     for room, names in {
         "reports_room": "answers.COMPARISON answers.CANARY", "contract_room": "answers.BASELINE", "gate_room": "answers.GATE",
         "trust_room": "answers.RUN answers.READING", "geometry_room": "geometry.TEXTS",
-        "systems_room": "contract_files.LOADING contract_files.HOSTED system_data.FAMILY",
-        "declared_room": "contract_files.DECLARED model.STAMPED declared_contract.FAMILY declared_models.FAMILY"
+        "systems_room": "contract_files.LOADING contract_files.HOSTED contract_files.RECORDED",
+        "declared_room": "contract_files.DECLARED model_graph.STAMPED declared_contract.FAMILY declared_models.FAMILY"
         " recorded_sizes.FAMILY",
     }.items()
 }  # fmt: skip

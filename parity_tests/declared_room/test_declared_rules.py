@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rigpact.contract.rules import contract_files, declared_contract, declared_models, model, recorded_sizes
+from rigpact.contract.rules import contract_files, declared_contract, declared_models, model_graph, recorded_sizes
 
 from ..every_case import every_case
 from ..golden_findings import check_golden
@@ -34,7 +34,7 @@ from .test_recorded_sizes import CODE as SIZE
 
 GOLDEN = Path(__file__).parent / "golden"
 OWN = (declared_contract, declared_models, recorded_sizes)
-FAMILIES = (contract_files.DECLARED, model.STAMPED, *(module.FAMILY for module in OWN))
+FAMILIES = (contract_files.DECLARED, model_graph.STAMPED, *(module.FAMILY for module in OWN))
 
 
 def test_a_sound_contract_and_model_are_clean(tmp_path):

@@ -20,7 +20,7 @@ from rigpact.contract.findings import Finding
 from rigpact.contract.model.graph import ModelGraph, Node, TensorSignature, Weight
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import find_system
-from rigpact.contract.rules import contract_files, structure, system_data
+from rigpact.contract.rules import contract_files, structure
 from rigpact.contract.rules.catalogue import findings
 from rigpact.contract.rules.family import Artefacts
 from rigpact.contract.rules.system_view import BoundModel, RecordedRows, SystemFiles
@@ -35,7 +35,7 @@ from ..golden_findings import check_golden
 GOLDEN = Path(__file__).parent / "golden"
 NEURARIG, ROWS = find_system("neurarig"), 64
 PACKET = NEURARIG.vectors["packet"]
-FAMILIES = (structure.FAMILY, contract_files.LOADING, contract_files.HOSTED, system_data.FAMILY)
+FAMILIES = (structure.FAMILY, contract_files.LOADING, contract_files.HOSTED, contract_files.RECORDED)
 """The model of the sample is a few names: what rules of nodes and weights say of it has its cases elsewhere."""
 CONSTANT_BY_NATURE = {"RP725"}
 """Local positions of bones never change: this finding on the sample is correct, and only information."""

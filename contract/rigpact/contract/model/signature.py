@@ -1,6 +1,6 @@
 """The inputs and outputs of an ONNX model, read with onnxruntime, and its graph; models as onnxruntime runs them.
 
-The rules of rules/model.py judge whether an engine can bind them.
+The rules of rules/model_graph.py judge whether an engine can bind them.
 """
 
 import hashlib

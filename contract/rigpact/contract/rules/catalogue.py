@@ -29,7 +29,6 @@ from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules import (
     across_files,
     bundle_body,
-    bundle_companion,
     bundle_declaration,
     bundle_layout,
     bundle_statistics,
@@ -39,12 +38,10 @@ from rigpact.contract.rules import (
     contract_files,
     declared_contract,
     declared_models,
-    model,
     model_graph,
     prediction,
     recorded_sizes,
     structure,
-    system_data,
     teacher_rows,
 )
 from rigpact.contract.rules.bundle_view import member
@@ -143,7 +140,7 @@ def _of_models(subject: Artefacts) -> tuple[int, int]:
 
 
 def _of_recordings(subject: Artefacts, findings: Sequence[Finding]) -> Iterator[tuple[int, int]]:
-    others = {finding.file for finding in findings if finding.rule is system_data.rules.OTHER_SYSTEM}
+    others = {finding.file for finding in findings if finding.rule is contract_files.rules.OTHER_SYSTEM}
     files = subject.system
     for each in () if files is None else files.recordings:
         is_judged = files is not None and files.contract is not None and str(each.path) not in others
@@ -171,11 +168,11 @@ def _around(pointer: str) -> Iterator[str]:
 
 FAMILIES: tuple[Family, ...] = (
     structure.FAMILY, bundle_layout.LOADING, bundle_layout.FAMILY, bundle_statistics.FAMILY, bundle_body.FAMILY,
-    bundle_declaration.FAMILY, bundle_companion.FAMILY, model.FAMILY, model_graph.FAMILY, clip_frames.FAMILY,
+    bundle_declaration.FAMILY, bundle_statistics.COMPANION, model_graph.BINDING, model_graph.FAMILY, clip_frames.FAMILY,
     clip_motion.FAMILY, teacher_rows.FAMILY, prediction.HISTORY, prediction.FAMILY, across_files.RECORDED_OUTPUT,
     across_files.CLIP_OF_BUNDLE, clip_pose.FAMILY, across_files.ROWS_OF_CLIP, contract_files.LOADING, contract_files.HOSTED,
-    system_data.FAMILY, recorded_sizes.FAMILY, contract_files.DECLARED, declared_contract.FAMILY, declared_models.FAMILY,
-    model.STAMPED,
+    contract_files.RECORDED, recorded_sizes.FAMILY, contract_files.DECLARED, declared_contract.FAMILY, declared_models.FAMILY,
+    model_graph.STAMPED,
 )  # fmt: skip
 """In the order in which they are checked and shown."""
 MEASURED: tuple[Texts, ...] = (*answers.families.values(), *geometry.families.values())

@@ -26,8 +26,8 @@ import numpy as np
 from rigpact.contract.declared.sources import numbers_inside
 from rigpact.contract.findings import Finding
 from rigpact.contract.json_pointer import json_pointer
+from rigpact.contract.rules.contract_files import FEWEST_ROWS
 from rigpact.contract.rules.family import Need, Rules
-from rigpact.contract.rules.system_data import FEWEST_ROWS
 from rigpact.contract.rules.system_view import DeclaredView, RecordedRows
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.units import UNITS, is_si, kind_of, numerator
