@@ -1,4 +1,4 @@
-"""RP400-RP450, RP770: how an engine binds a model, and what stands inside a model's graph: operators, leftovers of training, clamps, weights and their places.
+"""RP400-RP450, RP770: what stands inside a model's graph, and how an engine binds its inputs and its output.
 
 A game runs with these defects and reports nothing, or the editor imports the model and the build fails.
 rigpact.contract.model.graph reads the graph and measures the weights.
