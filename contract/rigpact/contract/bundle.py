@@ -25,15 +25,22 @@ from rigpact.contract.layout import (
     ROTATIONS,
     Layout,
     Slice,
-    json_to_layout,
 )
 from rigpact.contract.model.binding import Misfit, Widths, accepted_orders, interchangeable_pairs, misfits
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
-from rigpact.contract.rules.bundle_view import DEFAULT_FPS, BundleView, columns_word, member
+from rigpact.contract.rules.bundle_view import (
+    DEFAULT_FPS,
+    BundleView,
+    auxiliaries,
+    columns_word,
+    history_length,
+    member,
+    need,
+)
 from rigpact.contract.rules.catalogue import refusals
 from rigpact.contract.rules.family import Artefacts
-from rigpact.contract.skeleton import COLUMN_PAIRS, OUTPUT_MODES, Skeleton, left_right_permutation, parent_cycle
+from rigpact.contract.skeleton import COLUMN_PAIRS, OUTPUT_MODES, left_right_permutation
 from rigpact.contract.statistics import STD_FLOOR, SquashedStatistics, Statistics, frozen_float32
 from rigpact.contract.systems.contract import Contract, Meaning
 from rigpact.contract.systems.system import Description, Row, Section
@@ -60,13 +67,9 @@ def bundle_to_contract(document: Document, companion: Document | None = None) ->
     refused = refusals(Artefacts(document, companion))
     if refused:
         raise ContractRefused(document.path, refused)
-    root = document.data
-    fps, character = (
-        float(root.get("fps", DEFAULT_FPS)),
-        _character(root, (companion, document) if companion else (document,)),
-    )
     # What a bundle says of the conventions; without its statistics, what the engine falls back to
     view = document.once(BundleView)
+    fps, character = float(view.root.get("fps", DEFAULT_FPS)), _character(view, companion)
     declared = {"rot6d_columns": view.columns, "output_mode": view.output_mode}
     declared |= {} if character.angular_velocity is not None else {"angvel_source": "state_slice"}
     declared |= {} if character.pose_history is not None else {"pose_history_start": "identity_after_seed"}
@@ -84,23 +87,22 @@ def character_contract(
     return Contract(system, path, sha256, {}, conventions, {}, fps, read_numbers=character)
 
 
-def _character(root: Mapping[str, Any], sources: Sequence[Document]) -> Character:
-    """The numbers of a bundle; those of the sources that come first win."""
-    meta = root["meta"]
-    output = json_to_layout(meta["output_layout"], root.get("output_dim"))
-    bone_count = output[ROTATIONS].size // 6
+def _character(view: BundleView, companion: Document | None) -> Character:
+    """The numbers of a bundle that is not refused; those of a companion win."""
+    root, state, output = view.root, need(view.state), need(view.output)
+    bone_count, sources = output[ROTATIONS].size // 6, [each for each in (companion, view.document) if each is not None]
     return Character(
-        bone_names=tuple(meta.get("bone_names") or tuple(f"bone_{index:02d}" for index in range(bone_count))),
-        state=json_to_layout(meta["state_layout"], root.get("input_dim")),
+        bone_names=view.bone_names or tuple(f"bone_{index:02d}" for index in range(bone_count)),
+        state=state,
         output=output,
         state_statistics=_statistics(root, "X"),
         output_statistics=_statistics(root, "Y"),
         rootvel_scales=frozen_float32(root["tanh_scales_rootvel"]),
         angvel_scales=frozen_float32(root["tanh_scales_angvel"]),
-        pose_history_length=_history_length(sources, output[ROTATIONS].size),
+        pose_history_length=history_length(auxiliaries(view, companion)),
         pose_history=_squashed(sources, "pose_hist", "PoseHist"),
         angular_velocity=_squashed(sources, "angvel", "AngVel"),
-        skeleton=_skeleton(meta.get("skeleton"), bone_count),
+        skeleton=view.skeleton,
     )
 
 
@@ -144,27 +146,6 @@ def _squashed(sources: Sequence[Document], scale_name: str, name: str) -> Squash
             scale, mean, std = (frozen_float32(document.data[key]) for key in keys)
             return SquashedStatistics(scale, Statistics(mean, std), str(document.path))
     return None
-
-
-def _history_length(sources: Sequence[Document], rotation_width: int) -> int | None:
-    for document in sources:
-        if "pose_hist_len" in document.data:
-            return int(document.data["pose_hist_len"])
-        if "MuPoseHist" in document.data:
-            return len(document.data["MuPoseHist"]) // rotation_width
-    return None
-
-
-def _skeleton(declared: Any, bone_count: int) -> Skeleton | None:
-    """Read the skeleton; None if positions cannot be computed from what is there (RP220 to RP227 say why)."""
-    if not isinstance(declared, Mapping) or "ref_local_offsets_m" not in declared or "parents" not in declared:
-        return None
-    names = tuple(declared.get("bone_names", ()))
-    parents = tuple(int(parent) for parent in declared["parents"])
-    offsets = frozen_float32(declared["ref_local_offsets_m"])
-    fits = len(names) == len(parents) == len(offsets) == bone_count
-    in_range = all(-1 <= parent < bone_count for parent in parents)
-    return Skeleton(names, parents, offsets) if fits and in_range and not parent_cycle(parents) else None
 
 
 _CONSTANT = STD_FLOOR * (1 + 1e-3)

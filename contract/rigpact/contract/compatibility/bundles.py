@@ -29,7 +29,7 @@ from rigpact.contract.compatibility.differences import (
 from rigpact.contract.compatibility.kinds import KINDS, Change, Consumer, change
 from rigpact.contract.documents import Document
 from rigpact.contract.json_pointer import Token, json_pointer
-from rigpact.contract.layout import ANGULAR_VELOCITIES, ROTATIONS, Layout, Slice, entry_to_slice, json_to_layout
+from rigpact.contract.layout import PER_BONE, ROTATIONS, Layout, Slice, entry_to_slice, json_to_layout
 from rigpact.contract.rules.bundle_view import POSE_HISTORY, BundleView, json_to_numbers, member, one_slice
 from rigpact.contract.statistics import STD_FLOOR, FloatArray
 
@@ -37,7 +37,6 @@ RETRAIN_SHIFT_SIGMA = 0.05
 """The standard error of a mean over 400 independent poses: measuring the same clips again moves it as far."""
 RETRAIN_RATIO = 1.05
 """The same for a deviation: its relative standard error over 400 poses is 1/sqrt(800) = 0.035."""
-_PER_BONE = {ROTATIONS: 6, ANGULAR_VELOCITIES: 3}
 _SKELETON = ("meta", "skeleton")
 LENGTHS = ("history-length-declared", "history-length-undeclared")
 Channel = tuple[str, str, int]
@@ -59,7 +58,7 @@ class Side:
             return None
         named: list[Channel] = [("", "", place) for place in range(count)]
         for each in layout:
-            per_bone = 6 if of == content.HISTORY else _PER_BONE.get(each.name, 0)
+            per_bone = 6 if of == content.HISTORY else PER_BONE.get(each.name, 0)
             name = self.renames.get(each.name, each.name) if of in (content.STATE, content.OUTPUT) else each.name
             for place in range(each.size):
                 own = (self._bone(place // per_bone), place % per_bone) if per_bone else ("", place)
