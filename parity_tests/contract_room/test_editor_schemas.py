@@ -68,33 +68,7 @@ def test_a_damaged_contract_is_refused_by_both(path, words, tmp_path):
         open_contract(tmp_path / path.name)
 
 
-WHOLE: Mapping[str, Any] = {
-    "baseline": "known.json",
-    "severity": {"RP526": "error", "RP9": "error"},
-    "lower": [
-        {"rule": "RP533", "to": "info", "paths": ["clips/*"], "owner": "Ana", "reason": "later", "expires": "2027-03-31"}
-    ],
-    "gate": {
-        "bundle": "b.json", "companion": "c.json", "model": "m.onnx", "clips": ["a.json"], "free-run": "a.json", "frames": 60,
-        "base": "origin/main", "settings": "may-change", "change-record": "changes.md", "strict": True,
-        "conventions": {"math": "f32"},
-        "teacher": [{"file": "t.json", "clip": "a.json", "stages": ["y"], "name": "t"}],
-        "trace": [{
-            "file": "e.csv", "clip": "a.json", "stages": ["x"], "bones": ["b"], "frames": 30, "mode": "free", "producer": "E",
-            "resolution": "exact", "name": "e",
-        }],
-        "thresholds": {"tolerance-factor": 1.0, "pose-deg": 0.5, "pose-cm": 0.2, "adequacy-margin": 10},
-        "budget": {"parameters": 9, "model-bytes": 9, "inference-us": 9.5, "inference-margin": 2},
-        "waive": [{"part": "check", "stage": "x", "owner": "Ana", "reason": "later", "expires": "2027-03-31"}],
-    },
-    "geometry": {
-        "conventions": {"quaternion": "xyzw"},
-        "function": [{
-            "name": "log", "module": "m", "role": "log", "reason": "none", "shape": "(N, *)", "takes": "axis, angle", "bones": 2,
-            "order": "ZYX", "degrees": True,
-        }],
-    },
-}  # fmt: skip
+WHOLE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("every_key.toml").read_text(encoding="utf-8"))
 """Every key of rigpact.toml, right."""
 
 

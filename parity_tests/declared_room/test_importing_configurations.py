@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from scipy.spatial.transform import Rotation
 
 from rigpact.reports.importing.configuration_classes import UnreadValue, read_classes
@@ -12,6 +13,7 @@ from rigpact.reports.importing.isaaclab import is_whole
 
 from ..every_case import every_case
 from .foreign_files import BASE, CLASSES, ENV, ROBOT_BASE, ROBOT_POLICY, imported, write_model
+from .samples_of_files import sample
 
 
 @pytest.fixture
@@ -197,26 +199,7 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(
-    ("name", "base", "width", "fps", "said"),
-    [
-        ("unitree_rl_gym_g1_mujoco.yaml", None, 47, 50, {"joints": "left_knee_joint"}),
-        ("unitree_rl_gym_h1_mujoco.yaml", None, 41, 50, {"joints": "left_knee_joint"}),
-        ("unitree_rl_gym_g1_real.yaml", None, 47, 50, {"motors": "left_knee_joint"}),
-        ("unitree_rl_gym_h1_real.yaml", None, 41, 50, {"joints": "left_knee_joint", "motors": "left_hip_roll_joint"}),
-        ("unitree_rl_gym_g1_config.py", "unitree_rl_gym_legged_robot_config.py", 47, 50, {"joints": "left_knee_joint"}),
-        ("unitree_rl_gym_go2_config.py", "unitree_rl_gym_legged_robot_config.py", 48, 50, {"joints": "FR_hip_joint"}),
-        ("legged_gym_a1_config.py", "legged_gym_legged_robot_config.py", 235, 50, {"joints": "FR_hip_joint"}),
-        ("legged_gym_anymal_c_rough_config.py", "legged_gym_legged_robot_config.py", 235, 50, {"joints": "RH_HAA"}),
-        ("humanoid_gym_humanoid_config.py", "legged_gym_legged_robot_config.py", 705, 100, {"joints": "left_knee_joint"}),
-        ("rl_sar_go2_himloco_config.yaml", "rl_sar_go2_base.yaml", 270, 50, {"policy": "FR_hip_joint"}),
-        ("rl_sar_go2_robot_lab_config.yaml", "rl_sar_go2_base.yaml", 45, 50, {"motors": "FL_hip_joint"}),
-        ("rl_sar_a1_legged_gym_config.yaml", "rl_sar_a1_base.yaml", 270, 50, {"motors": "FL_hip_joint"}),
-        ("rl_sar_go2w_robot_lab_config.yaml", "rl_sar_go2w_base.yaml", 57, 50, {"motors": "FL_hip_joint"}),
-        ("rl_sar_g1_whole_body_tracking_dance_102_config.yaml", "rl_sar_g1_base.yaml", 154, 50,
-         {"policy": "left_hip_roll_joint"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "base", "width", "fps", "said"), yaml.safe_load(sample("stacks.yaml")))
 def test_the_stacks_own_configurations_become_contracts(readers, tmp_path, command, name, base, width, fps, said):
     """What a stack ships must be readable as it is; widths, rates and the fourth joint are read off the files by hand."""
     from rigpact.contract.contract_files import open_contract

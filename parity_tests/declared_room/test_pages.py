@@ -23,6 +23,7 @@ from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import run_command_line
 
 from ..every_case import every_case
+from .one_operation import matrix, product
 from .samples_of_files import sample
 
 NAMES = sorted(path.name.removesuffix(".toml") for path in files(pages).iterdir() if path.name.endswith(".toml"))
@@ -183,28 +184,15 @@ def test_numbers_of_a_filled_page_are_computed_with(checkout):
 FRAMES = 40
 
 
-def _product(first, second):
-    """The Hamilton product of quaternions (frames, 4), x y z w."""
-    (a, b, c, d), (e, f, g, h) = first.T, second.T
-    return np.stack((d * e + a * h + b * g - c * f, d * f - a * g + b * h + c * e, d * g + a * f - b * e + c * h,
-                     d * h - a * e - b * f - c * g), axis=1)  # fmt: skip
-
-
-def _turned(turn, length):
-    """A vector of that length along x, turned."""
-    x, y, z, w = turn.T
-    return length * np.stack((1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)), axis=1)
-
-
-def _recording(folder, product, of_calf=None, length=41.7):
-    """The legs of an engine that composes by `product`; only positions and what is given are recorded."""
+def _recording(folder, composed, of_calf=None, length=41.7):
+    """The legs of an engine that composes by `composed`; only positions and what is given are recorded."""
     random = np.random.default_rng(5)
     turns = random.normal(size=(3, FRAMES, 4))
     pelvis, thigh, calf = turns / np.linalg.norm(turns, axis=2, keepdims=True)
-    thigh_world = product(pelvis, thigh)
-    calf_world = (of_calf or product)(thigh_world, calf)
+    thigh_world = composed(pelvis, thigh)
+    calf_world = (of_calf or composed)(thigh_world, calf)
     rows = {"pelvis": pelvis, "thigh": thigh, "calf": calf}
-    rows |= {"knee": _turned(thigh_world, 45.75), "foot": _turned(calf_world, length)}
+    rows |= {"knee": 45.75 * matrix(thigh_world)[..., 0], "foot": length * matrix(calf_world)[..., 0]}
     path = folder / "engine.npz"
     np.savez(path, **{name: each.astype(np.float32) for name, each in rows.items()})
     return path
@@ -219,7 +207,7 @@ def contract(tmp_path):
 
 def test_a_wrong_product_in_both_legs_is_one_cause(command, contract, tmp_path):
     """One line of the engine is wrong and two stages differ: it must be one change, not two or none."""
-    recording = _recording(tmp_path, lambda first, second: _product(second, first))
+    recording = _recording(tmp_path, lambda first, second: product(second, first))
     patched = tmp_path / "patched.toml"
     answer = command("explain", recording, "--contract", contract, "--patch", patched, "--format", "json")
     assert answer.status == 1
@@ -234,13 +222,13 @@ ANOTHER_WORD_EACH = sample("legs_other_words.toml")
 
 
 @every_case(
-    ("reading", "product", "back", "length"),
-    [("world", lambda _parent, own: own, 1, 41.7), ("mirrored", _product, -1, -41.7)],
+    ("reading", "composed", "back", "length"),
+    [("world", lambda _parent, own: own, 1, 41.7), ("mirrored", product, -1, -41.7)],
 )
-def test_a_convention_may_be_another_word_at_each_place(reading, product, back, length, command, contract, tmp_path):
+def test_a_convention_may_be_another_word_at_each_place(reading, composed, back, length, command, contract, tmp_path):
     """A foot that is mirrored is a turn and a length at once: two causes for one line of the engine are none."""
     contract.write_text(LEGS.partition("multiplication =")[0] + ANOTHER_WORD_EACH, encoding="utf-8")
-    recording = _recording(tmp_path, _product, lambda thigh, calf: product(thigh, calf) * ([back] * 3 + [1]), length)
+    recording = _recording(tmp_path, product, lambda thigh, calf: composed(thigh, calf) * ([back] * 3 + [1]), length)
     patched = tmp_path / "patched.toml"
     answer = command("explain", recording, "--contract", contract, "--patch", patched, "--format", "json")
     assert [each["changes"] for each in json.loads(answer.out)["causes"]] == [{"frame": reading}]
