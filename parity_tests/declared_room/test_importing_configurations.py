@@ -181,6 +181,8 @@ def test_a_dump_of_a_training_run_resolves_its_expressions(tmp_path, command):
     ]
     assert stages["joint_pos_history"]["length"] == 3
     assert (stages["gait_phase"]["operation"], stages["gait_phase"]["period"]) == ("phase_clock", 0.8)
+    assert [0.25, 0.25, 0.2] in [each.get("scale") for each in stages.values()]
+    assert [-9, -9, -8] in [each.get("lowest") for each in stages.values()]
     assert "/home/" not in root["text"]
     terms = {
         "command": "generated_commands",

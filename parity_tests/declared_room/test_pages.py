@@ -21,6 +21,7 @@ from rigpact.contract.pages.registry import find_system, known_systems
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.graph.run import stages_from
 from rigpact.reports.command_line import run_command_line
+from rigpact.reports.diagnosing.relations.contract_arrays import arrays_of
 
 from ..every_case import every_case
 from .one_operation import matrix, product
@@ -168,6 +169,14 @@ def test_words_of_a_page_are_none_of_a_contract_of_ones_own(tmp_path):
     path.write_text(SMALL, encoding="utf-8")
     with pytest.raises(UnusableInput, match="constants"):
         open_contract(path)
+
+
+def test_numbers_that_no_contract_may_have_are_no_candidate(checkout):
+    """`explain` would say that a thigh is a centimetre long, and no file could be written that says so."""
+    contract = open_contract(checkout / "fixtures/bundles/neurarig/neurarig.json")
+    femur = next(array for array in arrays_of(contract) if array.name == "femur_cm")
+    assert femur.replaced(np.array([1.0, 1.0])) is None
+    assert femur.replaced(np.array([44.0, 45.0])).constants["femur_cm"] == [44.0, 45.0]
 
 
 def test_numbers_of_a_filled_page_are_computed_with(checkout):

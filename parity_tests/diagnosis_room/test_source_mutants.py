@@ -16,6 +16,7 @@ from ..measuring.scores.source_mutation import mutants_of, mutated, passes
 from ..sources import parsed
 from ..tests_of_modules import ROOT, chosen_tests, module_name
 
+SLIPS = "contract/rigpact/contract/json_pointer.py"
 CHANGES = {
     "a < b": ["a <= b", "a >= b"], "a == b": ["a != b"], "a in b": ["a not in b"], "a + b": ["a - b"], "a / b": ["a * b"],
     "a and b": ["a or b"], "not a": ["a"], "-a": ["a"], "True": ["False"], "2": ["3", "1"], "min(a)": ["max(a)"],
@@ -36,38 +37,44 @@ def test_each_kind_of_slip_is_planted(text: str) -> None:
 
 TRIED = """
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from parity_tests.measuring.scores.source_mutation import passes
-path, sees, blind = map(Path, sys.argv[1:])
-code = compile(path.read_text(encoding="utf-8") + "\\nSLIP = 1\\n", str(path), "exec")
-beside = f"--rootdir={sees.parent}"
-runs = (sees, None), (sees, (path, code)), (blind, (path, code))
-print([passes([beside, str(test)], in_place) for test, in_place in runs])
+from parity_tests.measuring.scores.source_mutation import ROOT, mutants_of, passes
+path, sees, blind, starts = sys.argv[1:]
+slip = next(each for each in mutants_of((ROOT / path).read_text(encoding="utf-8"), path) if "type(value) in" in each.change)
+runs = (sees, None), (starts, None), (sees, slip), (starts, slip), (blind, slip)
+print([passes([f"--rootdir={blind.rpartition('/')[0]}", test], mutant) for test, mutant in runs])
+"""  # it is no module with a guard: a process that a test starts must not run it again
+STARTS = """
+from multiprocessing import get_context
+def test():
+    with get_context("spawn").Pool(1) as pool:
+        there = "__import__('rigpact.contract.json_pointer').contract.json_pointer"
+        assert pool.apply(eval, [f"list({there}.json_containers([]))"])
 """
 
 
 def test_a_slip_is_killed_by_a_test_that_sees_it_and_by_no_other(tmp_path: Path) -> None:
     """A hook that changes nothing would call every mutant a survivor, one that breaks everything would kill them all."""
-    path = ROOT / "contract/rigpact/contract/json_pointer.py"
-    sees, blind = tmp_path / "test_sees.py", tmp_path / "test_blind.py"
-    module = module_name(path)
-    sees.write_text(f"import {module} as it\ndef test(): assert not hasattr(it, 'SLIP')\n", encoding="utf-8")
-    blind.write_text(f"import {module} as it\ndef test(): pass\n", encoding="utf-8")
+    texts = {
+        "sees": "def test(): assert list(it.json_containers([]))\n", "blind": "def test(): pass\n", "starts": STARTS,
+    }  # fmt: skip
+    files = [tmp_path / f"test_{name}.py" for name in texts]
+    for file, text in zip(files, texts.values(), strict=True):
+        file.write_text(f"import rigpact.contract.json_pointer as it\n{text}", encoding="utf-8")
+    script = tmp_path / "tried.py"
+    script.write_text(TRIED, encoding="utf-8")
     roots = os.pathsep.join([str(ROOT), *sys.path])
     done = subprocess.run(
-        [sys.executable, "-c", TRIED, path, sees, blind], env={**os.environ, "PYTHONPATH": roots},
+        [sys.executable, script, SLIPS, *files], env={**os.environ, "PYTHONPATH": roots},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.stdout == "[True, False, True]\n", done.stderr
+    assert done.stdout == "[True, True, False, False, True]\n", done.stderr
 
 
 def test_a_module_that_is_imported_already_is_refused() -> None:
     """Its mutants would all survive: the tests would get the module itself."""
-    path = ROOT / "contract/rigpact/contract/findings.py"
-    importlib.import_module(module_name(path))
-    with pytest.raises(RuntimeError, match="findings is imported already"):
-        passes([], (path, compile("", str(path), "exec")))
+    importlib.import_module(module_name(ROOT / SLIPS))
+    with pytest.raises(RuntimeError, match="json_pointer is imported already"):
+        passes([], mutants_of((ROOT / SLIPS).read_text(encoding="utf-8"), SLIPS)[0])
 
 
 def test_tests_that_hang_kill_their_mutant(tmp_path: Path) -> None:
@@ -95,7 +102,7 @@ def _functions() -> Iterator[tuple[Path, str]]:
 def test_the_cheapest_tests_that_run_each_line_three_times_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module whose only sharp test is left out has mutants that survive; one with every test takes an hour."""
     monkeypatch.setattr(tests_of_modules, "TIMES", 3)
-    path = "contract/rigpact/contract/json_pointer.py"
+    path = SLIPS
     functions = (node for node in tests_of_modules.nodes(ROOT / path) if isinstance(node, ast.FunctionDef))
     first = next(functions).body[0].lineno
     one, both = 1 << first, 3 << first

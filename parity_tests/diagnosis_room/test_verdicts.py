@@ -12,7 +12,7 @@ import numpy as np
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnose import diagnose
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, together
-from rigpact.reports.diagnosing.explanation import remaining
+from rigpact.reports.diagnosing.explanation import _explanation, remaining
 from rigpact.reports.diagnosing.relations.relation import Relation
 
 from ..every_case import every_case
@@ -133,3 +133,10 @@ def test_what_remains_is_every_value_without_an_explanation(before: Any, after: 
     found = remaining(_Judged(before), {}, {}, [_relation(each) for each in after])  # type: ignore[arg-type]
 
     np.testing.assert_array_equal(found.get("pose", np.zeros((1, 3), bool)), np.asarray(left, bool))
+
+
+def test_of_several_explanations_the_one_with_the_fewest_changes_is_given() -> None:
+    """Two knobs that explain no more than one send somebody to look for a second mistake."""
+    errors: Any = SimpleNamespace(excess=lambda _stage, changes: {"a": 0.2, "ab": 0.1, "c": 0.1}["".join(changes)])
+    found = _explanation(errors, "pose", {}, [{"a": 1, "b": 1}, {"a": 1}, {"c": 1}])
+    assert (found.changes, found.equivalents) == ({"c": 1}, ({"a": 1},))

@@ -5,6 +5,7 @@ The degrees are derived again here, number by number in float64, and share no co
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -68,14 +69,15 @@ def everywhere(degrees):
     return lambda _frame, _bone, numbers: turned_about_x(numbers, degrees)
 
 
-def test_the_better_one_is_named_with_degrees_and_centimetres(diff, predicted):
+def test_the_better_one_is_named_with_degrees_and_centimetres(diff, predicted, command):
     """One leaf is turned in five frames: every number of the answer follows from that. A worse checkpoint is not shipped."""
 
     def worse(frame, bone, numbers):
         turns = bone == NAMES.index("ball_l") and frame in TURNED_FRAMES
         return turned_about_x(numbers, TURN_DEG) if turns else numbers
 
-    _, baseline = diff(predicted("right", as_it_is), predicted("wrong", worse))
+    files = predicted("right", as_it_is), predicted("wrong", worse)
+    _, baseline = diff(*files)
     frames = len(POSES) - 1
     share = len(TURNED_FRAMES) / (frames * len(NAMES))
     # of three points 3 cm off the bone along its axes, two move by the chord of the turn
@@ -91,6 +93,8 @@ def test_the_better_one_is_named_with_degrees_and_centimetres(diff, predicted):
     legs = next(group for group in baseline["groups"] if "ball_l" in group["bones"])
     assert legs["group"] == "legs"
     assert legs["b_deg"] == pytest.approx(TURN_DEG * len(TURNED_FRAMES) / (frames * len(legs["bones"])), abs=1e-4)
+    shown = command("diff", *files, *CONTRACT, "--teacher", CLIP).out
+    assert re.search(rf"all \({len(NAMES)}\)\W+0\.0000\W+{TURN_DEG * share:.4f}\W", shown), shown
 
 
 def unit(vector):

@@ -120,11 +120,13 @@ def test_without_companion_and_model_the_gaps_are_said(command, tmp_path):
     def bare(bundle):
         for name in ("fps", "pose_hist_len", "MuPoseHist", "StdPoseHist", "tanh_scales_pose_hist"):
             bundle.pop(name, None)
+        bundle["StdX"][5] = 1e-6  # the root's yaw never moved
 
     answer = command("show", edited(BUNDLE, tmp_path / "bare.json", bare), *MARKDOWN)
     assert answer.status == 0
     for words in (
         "60 (not declared: enemy_animation assumes it)", "from the model's width", "| 4 | pose_hist | the model's |",
+        "| 1e-06 … 1e-06 | 1 | channel 5 |",
     ):  # fmt: skip
         assert words in answer.out
 

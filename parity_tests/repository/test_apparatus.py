@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -134,6 +135,18 @@ def test_the_workflow_runs_the_readmes_commands(checkout: Path) -> None:
     for name in ("install", "test"):
         (command,) = re.findall(rf"^<!-- {name} -->\n```bash\n(.*)\n```$", readme, re.MULTILINE)
         assert f"      - run: {command}\n" in workflow
+    systems, versions = (re.findall(rf"^ +{key}: \[(.*)\]$", workflow, re.MULTILINE) for key in ("os", "python"))
+    assert systems == ["ubuntu-latest, macos-latest, windows-latest"]
+    supported = re.findall(r"Python :: (3\.\d+)", (checkout / "pyproject.toml").read_text("utf-8"))
+    assert versions == [", ".join(f'"{version}"' for version in supported)]
+
+
+def test_coverage_is_measured_of_the_readmes_tests(checkout: Path) -> None:
+    """A figure of other tests than those that guard a merge says nothing of what guards it."""
+    tox = ConfigParser()
+    tox.read(checkout / "tox.ini", "utf-8")
+    measured = tox["testenv:coverage"]["commands"].replace(" --cov --cov-report=term:skip-covered", "")
+    assert measured.replace("\\", "").split() == tox["testenv"]["commands"].split()
 
 
 @pytest.mark.nightly

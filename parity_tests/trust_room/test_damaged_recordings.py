@@ -169,6 +169,8 @@ TWICE = {
     "a:\n  - {q: 1, q: 2}\n": ":2:12: found the key 'q' twice, first in line 2",
     "1: a\n0x1: b\n": ":2:1: found the key '0x1' twice, first in line 1",
     "!tag {a: 1, a: 2}\n": ":1:13: found the key 'a' twice",
+    "? [a]\n: 1\nb: 2\nb: 3\n": ":4:1: found the key 'b' twice",
+    "c: {q: 1, q: 2}\na: &x [1]\nb: *x\n": ":1:11: found the key 'q' twice",
 }
 
 

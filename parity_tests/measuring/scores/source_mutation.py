@@ -4,7 +4,7 @@
 mutants, as many of each module of the product (all without `--sample`), runs the module's tests on each (tests_of_modules.txt),
 in the order in which they were drawn and until the minutes are over, and prints what became of them, or writes it into the page.
 Run it in the root of a checkout. Each mutant runs in a process of its own, in which an import hook puts it in the module's
-place: no file is changed.
+place, and so in every process of Python that its tests start: no file is changed.
 """
 
 from __future__ import annotations
@@ -219,15 +219,31 @@ class _InPlace(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self._path, loader=loader)
 
 
-def passes(tests: Iterable[str], in_place: tuple[Path, CodeType] | None = None, processor_s: int = PROCESSOR_S) -> bool:
+def take_place(mutant: SourceMutant) -> None:
+    """Let this process import a mutant where its module is asked for."""
+    path = ROOT / mutant.path
+    code = compile(mutated(path.read_text(encoding="utf-8"), mutant.index), str(path), "exec", dont_inherit=True)
+    sys.meta_path.insert(0, _InPlace(path, code))
+
+
+_STARTED = """import sys
+sys.path.insert(0, {root!r})
+from parity_tests.measuring.scores.source_mutation import SourceMutant, take_place
+sys.path.remove({root!r})
+take_place({mutant!r})
+"""
+"""What a process of Python that a test starts does first: its sitecustomize.py."""
+
+
+def passes(tests: Iterable[str], mutant: SourceMutant | None = None, processor_s: int = PROCESSOR_S) -> bool:
     """Whether tests pass in a process of their own; one that takes longer than the limits does not."""
-    if in_place is not None and module_name(in_place[0]) in sys.modules:
-        raise RuntimeError(f"{module_name(in_place[0])} is imported already: no mutant can take its place")
+    if mutant is not None and module_name(ROOT / mutant.path) in sys.modules:
+        raise RuntimeError(f"{module_name(ROOT / mutant.path)} is imported already: no mutant can take its place")
     sys.stdout.flush()
     child = os.fork()
     if child == 0:
         os.setsid()
-        _be_the_child(tests, in_place, processor_s)
+        _be_the_child(tests, mutant, processor_s)
     end = time.monotonic() + WAITING * processor_s
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -239,7 +255,7 @@ def passes(tests: Iterable[str], in_place: tuple[Path, CodeType] | None = None, 
     return False
 
 
-def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None, processor_s: int) -> None:
+def _be_the_child(tests: Iterable[str], mutant: SourceMutant | None, processor_s: int) -> None:
     """Run the tests, and end with their exit status."""
     status = 1
     try:
@@ -251,23 +267,30 @@ def _be_the_child(tests: Iterable[str], in_place: tuple[Path, CodeType] | None, 
         import pytest
 
         resource.setrlimit(resource.RLIMIT_CPU, (processor_s, processor_s))
-        if in_place is not None:
-            sys.path[:0] = [str(ROOT / root) for root in ROOTS]
-            sys.meta_path.insert(0, _InPlace(*in_place))
-            importlib.import_module(module_name(in_place[0]))  # before pytest puts its own finder first
+        main = sys.modules["__main__"]  # what asks for mutants is nothing that a process of a test would run again
+        main.__spec__, main.__file__ = None, None
         words = "-x -q -p no:cacheprovider -p no:randomly --hypothesis-seed=0"
         with tempfile.TemporaryDirectory() as folder:
+            if mutant is not None:
+                _let_in(mutant, Path(folder))
             os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
             status = int(pytest.main([*words.split(), "-m", "not nightly", f"--basetemp={folder}/tests", *tests]))
     finally:
         os._exit(status)
 
 
+def _let_in(mutant: SourceMutant, folder: Path) -> None:
+    """Put a mutant in its module's place, here and in the processes of Python that this one starts."""
+    sys.path[:0] = [str(ROOT / root) for root in ROOTS]
+    take_place(mutant)
+    importlib.import_module(module_name(ROOT / mutant.path))  # before pytest puts its own finder first
+    (folder / "sitecustomize.py").write_text(_STARTED.format(root=str(ROOT), mutant=mutant), encoding="utf-8")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+
+
 def judge(mutant: SourceMutant, tests: Sequence[str]) -> Outcome:
     """Run the tests of a mutant's module on it."""
-    path = ROOT / mutant.path
-    code = compile(mutated(path.read_text(encoding="utf-8"), mutant.index), str(path), "exec", dont_inherit=True)
-    return "survived" if passes([f"parity_tests/{name}" for name in tests], (path, code)) else "killed"
+    return "survived" if passes([f"parity_tests/{name}" for name in tests], mutant) else "killed"
 
 
 def judge_all(drawn: Sequence[SourceMutant], tests: Mapping[str, Sequence[str]], minutes: float) -> Iterator[Judged]:
