@@ -228,8 +228,9 @@ def recorded(env, folder, frames=40):
     path = folder / "robot.trace.jsonl"
     with captured.record(path) as recorder:
         observations, _ = env.reset()
-        for _ in range(frames):
-            observations = recorder.step(observations, policy(observations))[0]
+        for frame in range(frames):
+            given = observations if frame % 2 else next(iter(observations.values()))  # every group's, or the policy's
+            observations = recorder.step(given, policy(observations))[0]
     return path
 
 

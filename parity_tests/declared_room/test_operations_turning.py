@@ -253,6 +253,17 @@ def test_an_answer_without_a_direction_is_no_rotation_and_a_half_turn_has_no_sig
     assert np.isfinite(bound[0, 4:]).all()
 
 
+def test_the_bound_of_a_point_is_of_its_own_numbers():
+    """A hand near the origin would be allowed the error of a foot that is a kilometre away, or none along an axis."""
+    relative = next(each for each in SUBJECTS if each.name == "relative")
+    beside = np.array([[1, 0, 0, 0, 1000, 0]], F32)
+    inputs = {"p": beside, "o": np.zeros((1, 3), F32), "q": np.array([[1, 0, 0, 0]], F32)}
+    _, bound = result_of(relative, inputs)
+    near, far = bound.reshape(2, 3)
+    assert near.tolist() == [near[0]] * 3
+    np.testing.assert_allclose(far, 1000.0 * near)
+
+
 @pytest.mark.parametrize("operation", ["compose", "integrate_rotation"])
 def test_a_declared_order_of_components_is_written_too(operation):
     """Read as w, x, y, z and written as x, y, z, w, the next frame turns about another axis."""
