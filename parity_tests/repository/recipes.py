@@ -79,11 +79,6 @@ def changed(folder: Path) -> set[str]:
     return set(filter(None, _git(folder, "ls-files", "-z", "--modified", "--others", "--exclude-standard").split("\0")))
 
 
-def sources(names: set[str]) -> set[str]:
-    """Those that are Python source, not tests."""
-    return {name for name in names if name.endswith(".py") and not name.startswith("parity_tests/")}
-
-
 def _git(folder: Path, *words: str) -> str:
     settings = ("-c", "core.autocrlf=false", "-c", "safe.directory=*")
     done = subprocess.run(

@@ -117,17 +117,6 @@ def test_nothing_imports_itself_by_a_detour() -> None:
         assert _circles(children) == set(), folder
 
 
-def test_a_class_has_one_name_in_the_whole_house() -> None:
-    """Who reads of a Place, a Part or a Subject does not ask which."""
-    by_name = defaultdict[str, list[str]](list)
-    for module, path in sources().items():
-        for name in {node.name for node in nodes(path) if isinstance(node, ast.ClassDef)}:
-            by_name[name].append(module)
-    public = {name: modules for name, modules in by_name.items() if not name.startswith("_")}
-    assert len(public) > 300
-    assert {name: modules for name, modules in public.items() if len(modules) > 1} == {}
-
-
 def test_functions_and_files_stay_small_and_public_ones_say_what_they_do() -> None:
     """A function over 60 lines or a file over 400 hides its defects; a public one without a docstring hides its use."""
     wrong = []
