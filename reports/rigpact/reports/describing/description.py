@@ -27,7 +27,6 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes, write_bytes
 from rigpact.contract.findings import number_of
 from rigpact.contract.model.binding import bound_tensors
-from rigpact.contract.model.graph import TensorSignature
 from rigpact.contract.model.signature import ModelSignature
 from rigpact.contract.pages.registry import meaning_of
 from rigpact.contract.systems.contract import Contract
@@ -61,42 +60,48 @@ def describe_contract(
     """
     system: System = contract.system
     layouts = {stage.name: stage.fields(contract) for stage in system.stages}
-    found = [side or () for side in bound_tensors(model, system.binding)] if model else [(), ()]
-    rows = [
-        (f"{title}{place}", name, _width(layouts[name]), *_bound(side, place, model), origin(system.graph[name]))
-        for title, names, side in (("", system.inputs, found[0]), ("output ", system.outputs, found[1]))
-        for place, name in enumerate(names)
-    ]
-    lines = ("Inputs are bound by position, float32; names do not count.",)
-    columns = ("position", "tensor", "width", *(("in the model",) if model else ()), "computed from")
+    assumed = "declared" if "fps" in root else f"not declared: {system.name} assumes it"
+    rate = "not declared" if contract.fps is None else f"{contract.fps:g} ({assumed})"
+    identity = (
+        ("file", contract.path.name), ("system", f"{system.name}: {system.title}"),
+        ("sha256", contract.sha256[:_HASH_CHARACTERS]), ("frames per second", rate),
+        *system.description.facts(contract, root),
+    )  # fmt: skip
+    sources, knobs = system.description.declared(root), []
+    for name, knob in system.knobs.items():
+        value = contract.conventions[name]
+        assumed = "default" if value == knob.default else "set, or follows from the files"
+        knobs.append((name, value_text(value), sources.get(name, assumed), knob.meaning))
+    said = ("Every place where two correct-looking implementations differ, and the value of this contract.",)
     return [
-        _identity(contract, root),
-        stages_section(system, layouts),
-        fields_section(layouts),
-        Section("Tensors", lines, columns, tuple(rows)),
-        _conventions(contract, system.description.declared(root)),
-        feedback_section(system),
+        Section("Contract", (), ("", "value"), identity),
+        _stages(system, layouts),
+        _fields(layouts),
+        _tensors(system, layouts, model),
+        Section("Conventions", said, ("knob", "value", "source", "what it decides"), tuple(knobs)),
+        _feedback(system),
         *system.description.sections(contract, model),
         *(() if model is None else (_model(model),)),
     ]
 
 
-def _identity(contract: Contract, root: Mapping[str, Any]) -> Section:
-    system: System = contract.system
-    assumed = "declared" if "fps" in root else f"not declared: {system.name} assumes it"
-    rate = "not declared" if contract.fps is None else f"{contract.fps:g} ({assumed})"
-    rows = (
-        ("file", contract.path.name),
-        ("system", f"{system.name}: {system.title}"),
-        ("sha256", contract.sha256[:_HASH_CHARACTERS]),
-        ("frames per second", rate),
-        *system.description.facts(contract, root),
-    )
-    return Section("Contract", columns=("", "value"), rows=rows)
+def _tensors(system: System, layouts: Mapping[str, FieldLayout], model: ModelSignature | None) -> Section:
+    found = [side or () for side in bound_tensors(model, system.binding)] if model else [(), ()]
+    rows = []
+    for title, names, side in (("", system.inputs, found[0]), ("output ", system.outputs, found[1])):
+        bound = [
+            f"{each.name} {each.dtype} [{', '.join('?' if axis is None else str(axis) for axis in each.shape)}]"
+            for each in side
+        ]
+        for place, name in enumerate(names):
+            held = () if model is None else (bound[place] if place < len(bound) else "missing",)
+            rows.append((f"{title}{place}", name, _width(layouts[name]), *held, origin(system.graph[name])))
+    lines = ("Inputs are bound by position, float32; names do not count.",)
+    columns = ("position", "tensor", "width", *(("in the model",) if model else ()), "computed from")
+    return Section("Tensors", lines, columns, tuple(rows))
 
 
-def stages_section(system: System, layouts: Mapping[str, FieldLayout]) -> Section:
-    """The stages of a system in the order of its loop, with their widths where the layout is known."""
+def _stages(system: System, layouts: Mapping[str, FieldLayout]) -> Section:
     lines = ("A window of frames is evaluated as a whole.",) if system.windowed else ()
     rows = tuple(
         (stage.name, _width(layouts.get(stage.name)), origin(stage), ", ".join(knob.name for knob in stage.knobs))
@@ -119,59 +124,37 @@ def _width(layout: FieldLayout | None) -> str:
     return "the contract's" if layout is None else str(layout.width) if layout.width else "the model's"
 
 
-def fields_section(layouts: Mapping[str, FieldLayout]) -> Section:
+def _fields(layouts: Mapping[str, FieldLayout]) -> Section:
     """Every field. Stages with the same layout share a table; fields that repeat for every bone share a row."""
     stages: dict[FieldLayout, list[str]] = {}
     for name, layout in layouts.items():
         stages.setdefault(layout, []).append(name)
-    rows = tuple((", ".join(names), *_field_row(run)) for layout, names in stages.items() for run in bone_runs(layout))
+    rows = tuple((", ".join(names), *_field_row(run)) for layout, names in stages.items() for run in _bone_runs(layout))
     columns = ("stage", "field", "start", "stop", "size", "kind", "unit", "space", "range", "bones")
     return Section("Fields", ("Ranges of numbers are half open.",), columns, rows)
 
 
-def bone_runs(layout: FieldLayout) -> Iterator[list[Field]]:
+def _bone_runs(layout: FieldLayout) -> Iterator[list[Field]]:
     """Group neighbouring fields that differ only in place and bone; any other field is a group of its own."""
-    for (_, bone_less), run in groupby(enumerate(layout), lambda pair: _alike(*pair)):
-        found = [field for _, field in run]
-        yield from [[field] for field in found] if bone_less is not None else [found]
 
+    def meaning(pair: tuple[int, Field]) -> tuple[object, ...]:
+        place, field = pair
+        own = (field.name, field.size, field.kind, field.unit, field.space, field.low, field.high)
+        return *own, None if field.bone else place
 
-def _alike(place: int, field: Field) -> tuple[object, int | None]:
-    meaning = (field.name, field.size, field.kind, field.unit, field.space, field.low, field.high)
-    return meaning, None if field.bone else place
+    for _, run in groupby(enumerate(layout), meaning):
+        yield [field for _, field in run]
 
 
 def _field_row(run: list[Field]) -> Row:
     first, last = run[0], run[-1]
     bones = f"{len(run)} × {first.size}" if len(run) > 1 else first.bone
-    limits = "" if first.low is None and first.high is None else f"{_limit(first.low)} … {_limit(first.high)}"
+    low, high = ("" if each is None else f"{each:g}" for each in (first.low, first.high))
+    limits = f"{low} … {high}" if low or high else ""
     return (
         first.name or "every bone", str(first.start), str(last.stop), str(last.stop - first.start), first.kind.value,
         first.unit, first.space, limits, bones,
     )  # fmt: skip
-
-
-def _limit(value: float | None) -> str:
-    return "" if value is None else f"{value:g}"
-
-
-def _bound(side: tuple[TensorSignature, ...], place: int, model: ModelSignature | None) -> Row:
-    if model is None:
-        return ()
-    if place >= len(side):
-        return ("missing",)
-    entry = side[place]
-    return (f"{entry.name} {entry.dtype} [{', '.join('?' if axis is None else str(axis) for axis in entry.shape)}]",)
-
-
-def _conventions(contract: Contract, sources: Mapping[str, str]) -> Section:
-    rows = []
-    for name, knob in contract.system.knobs.items():
-        value = contract.conventions[name]
-        assumed = "default" if value == knob.default else "set, or follows from the files"
-        rows.append((name, value_text(value), sources.get(name, assumed), knob.meaning))
-    lines = ("Every place where two correct-looking implementations differ, and the value of this contract.",)
-    return Section("Conventions", lines, ("knob", "value", "source", "what it decides"), tuple(rows))
 
 
 def value_text(value: object) -> str:
@@ -179,8 +162,7 @@ def value_text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
 
-def feedback_section(system: System) -> Section:
-    """The stages that a frame takes from the frame before when the system feeds itself."""
+def _feedback(system: System) -> Section:
     carried = [(stage.name, stage.carried, ", ".join(stage.carried_fields)) for stage in system.stages if stage.carried]
     rows = tuple((name, source, fields or "every field") for name, source, fields in carried)
     lines = () if rows else ("No stage is fed back: each frame is computed from its own inputs.",)
@@ -236,7 +218,7 @@ def operation_sections(operations: Sequence[Operation]) -> list[Section]:
     """A table of the operations; of a single one its parameters too. Those that rigpact does not bring say who does."""
     origins = {each.name: origin_of(each.name) for each in operations}
     columns: tuple[str, ...] = ("name", "takes", "what it computes")
-    rows: tuple[tuple[str, ...], ...] = tuple((each.name, inputs_of(each), each.summary) for each in operations)
+    rows: tuple[tuple[str, ...], ...] = tuple((each.name, _inputs_of(each), each.summary) for each in operations)
     if set(origins.values()) != {RIGPACT}:
         columns, rows = (*columns, "from"), tuple((*row, origins[row[0]]) for row in rows)
     sections = [Section("Operations", (), columns, rows)]
@@ -244,19 +226,16 @@ def operation_sections(operations: Sequence[Operation]) -> list[Section]:
         choices = operations[0].choices
         meanings = operations[0].parameters.items()
         told = tuple((key, meaning, "yes" if key in choices else "") for key, meaning in meanings)
+        shared = tuple((knob.name, ", ".join(knob.values), meaning_of(knob)) for knob in operations[0].shared)
+        line = "Every stage that looks at one shares it; the system's page says its value."
         if told:
             sections.append(Section("Parameters", (), ("key", "meaning", "left open if it is not said"), told))
-        sections += _shared(operations[0])
+        if shared:
+            sections.append(Section("Conventions", (line,), ("name", "readings", "what it decides"), shared))
     return sections
 
 
-def _shared(operation: Operation) -> list[Section]:
-    rows = tuple((knob.name, ", ".join(knob.values), meaning_of(knob)) for knob in operation.shared)
-    line = "Every stage that looks at one shares it; the system's page says its value."
-    return [Section("Conventions", (line,), ("name", "readings", "what it decides"), rows)] if rows else []
-
-
-def inputs_of(operation: Operation) -> str:
+def _inputs_of(operation: Operation) -> str:
     """How many vectors an operation reads, in words."""
     fewest, most = operation.inputs
     if most == 0:
@@ -304,25 +283,17 @@ def system_sections(system: System, entry: EntryPoint) -> list[Section]:
         ("frames per second", _rate(system) or "the contract's"), ("network takes", ", ".join(system.inputs)),
         ("network gives", ", ".join(system.outputs)),
     )  # fmt: skip
+    own = system.knobs.items()
+    knobs = tuple((name, value_text(each.default), ", ".join(each.values[1:]), each.meaning) for name, each in own)
+    hints = tuple((f"{name}={value}", knob.hint(value)) for name, knob in own for value in knob.hints)
     return [
         Section("System", (), ("", "value"), rows),
-        stages_section(system, system.vectors),
-        *((fields_section(system.vectors),) if system.vectors else ()),
-        feedback_section(system),
-        _knobs(system),
-        _hints(system),
+        _stages(system, system.vectors),
+        *((_fields(system.vectors),) if system.vectors else ()),
+        _feedback(system),
+        Section("Conventions", (), ("knob", "the contract's", "others", "what it decides"), knobs),
+        Section("Signs in code", (), ("where a side has", "look for"), hints),
     ]
-
-
-def _knobs(system: System) -> Section:
-    knobs = system.knobs.items()
-    rows = tuple((name, value_text(each.default), ", ".join(each.values[1:]), each.meaning) for name, each in knobs)
-    return Section("Conventions", (), ("knob", "the contract's", "others", "what it decides"), rows)
-
-
-def _hints(system: System) -> Section:
-    rows = tuple((f"{name}={value}", knob.hint(value)) for name, knob in system.knobs.items() for value in knob.hints)
-    return Section("Signs in code", (), ("where a side has", "look for"), rows)
 
 
 def contract_template(system: System) -> bytes:

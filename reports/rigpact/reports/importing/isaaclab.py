@@ -124,39 +124,26 @@ def _described_gains(articulation: PlacedValue, joints: tuple[str, ...]) -> Gain
 
 
 _LONGEST, _MOST_STEPS = 200, 1 << 20
-_PART = re.compile(
-    r"(?P<way>\|)|(?P<group>\((?:\?[:=!])?)|(?P<end>\)[*+?]?)|(?P<place>[\^$])"
-    r"|(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dDwWsS]|\\[^a-zA-Z0-9]|[^\\\[\](){}|*+?])(?P<sign>[*+?]\??)?",
-    re.DOTALL,
-)
-"""What an expression of joints is made of: ways, groups, places, and characters that may stand more than once."""
 
 
 def is_whole(pattern: str, name: str) -> bool:
     """Whether an expression is the whole of a name; ValueError for one that is none, is not read, or may take too long.
 
-    A backtracking search tries each length of each repetition with each of the others: that product is bounded, and a group
-    stands once or not at all.
+    A backtracking search tries each length of each repetition with each of the others: that product is bounded, of a plain
+    expression for each of its ways, and a group stands once or not at all.
     """
     longest = max(len(pattern), len(name))
     if longest > _LONGEST:
         raise ValueError(f"{longest} characters")
-    at, steps, whole = 0, 1, 0
-    while at < len(pattern):
-        found = _PART.match(pattern, at)
-        if found is None:
-            raise ValueError(f"{pattern[at : at + 8]!r}, which is not read here")
-        at, sign = found.end(), found["sign"] or ""
-        if found["way"] and "(" not in pattern:
-            steps, whole = 1, whole + steps  # ways of the whole expression are tried one after the other
-        elif found["end"] and found[0][1:] in ("*", "+"):
-            raise ValueError("a repetition of a group")
-        else:
-            steps *= (
-                len(name) + 1 if sign[:1] in ("*", "+") and sign else 2 if sign or found["way"] or found["end"] else 1
-            )
-        if steps + whole > _MOST_STEPS:
-            raise ValueError("an expression of too many repetitions")
+    unread = re.search(r"\{[^}]*\}?|\\[a-zA-Z1-9](?<!\\[dDwWsS])", pattern)
+    if unread is not None:
+        raise ValueError(f"{unread[0]!r}, which is not read here")
+    if re.search(r"\)[*+]", pattern):
+        raise ValueError("a repetition of a group")
+    ways = [pattern] if "(" in pattern else pattern.split("|")
+    tried = ((len(name) + 1) ** len(re.findall("[*+]", way)) * 2 ** len(re.findall("[?|)]", way)) for way in ways)
+    if sum(tried) > _MOST_STEPS:
+        raise ValueError("an expression of too many repetitions")
     return re.fullmatch(pattern, name, re.DOTALL) is not None
 
 

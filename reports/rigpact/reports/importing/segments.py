@@ -5,7 +5,7 @@ Of several vectors that say the same, the one of which least has to be said: a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -176,7 +176,7 @@ def pieces_of(held: FloatArray, sources: Sequence[Source], slack: FloatArray) ->
             columns = tuple(each and replace(each, is_sure=False) for each in columns)
         found.append(Piece(at, sources[index], columns))
         at += len(columns)
-    return list(_joined([_completed(piece) for piece in _trimmed(found)], moves))
+    return list(_joined(map(_completed, _trimmed(found)), moves))
 
 
 def _is_same(one: Source, other: Source, own: Sequence[ColumnLine | None], others: Sequence[ColumnLine | None]) -> bool:
@@ -283,34 +283,21 @@ def _trimmed(found: Sequence[Piece]) -> Iterator[Piece]:
         yield from [Piece(pieces[0].start, None, (None,) * len(pieces))] if is_open else pieces
 
 
-def _joined(pieces: Sequence[Piece], moves: Bools) -> Iterator[Piece]:
+def _joined(pieces: Iterable[Piece], moves: Bools) -> Iterator[Piece]:
     """A piece takes the columns beside it that stand still where its source has just the channels that are left."""
-    kept: list[Piece] = list(pieces)
-    for place, piece in enumerate(kept):
-        if piece.source is None:
+    kept = list(pieces)
+    for place, other in ((each, each + step) for each in range(len(kept)) for step in (-1, 1)):
+        piece, beside = kept[place], kept[other] if 0 <= other < len(kept) else None
+        if piece.source is None or beside is None or beside.source is not None:
             continue
-        for other in (place - 1, place + 1):
-            beside = kept[other] if 0 <= other < len(kept) else None
-            if beside is not None and beside.source is None and not moves[beside.start : beside.stop].any():
-                kept[place], kept[other] = _extended(kept[place], beside, is_before=other < place)
+        known = [each.channel for each in piece.columns if each is not None]
+        in_order = len(known) > 1 and known == list(range(known[0], known[-1] + 1))
+        room = known[0] if other < place else piece.source.rows.shape[1] - 1 - known[-1]
+        if in_order and room == len(beside.columns) and not moves[beside.start : beside.stop].any():
+            columns = (*beside.columns, *piece.columns) if other < place else (*piece.columns, *beside.columns)
+            kept[place] = _completed(Piece(min(piece.start, beside.start), piece.source, columns))
+            kept[other] = Piece(beside.start, None, ())
     yield from (piece for piece in kept if piece.columns)
-
-
-def _extended(piece: Piece, beside: Piece, *, is_before: bool) -> tuple[Piece, Piece]:
-    source, count = piece.source, len(beside.columns)
-    if source is None:
-        return piece, beside
-    known = [each.channel for each in piece.columns if each is not None]
-    in_order = known == list(range(known[0], known[0] + len(known))) and len(known) > 1
-    room = known[0] if is_before else source.rows.shape[1] - 1 - known[-1]
-    if not in_order or room != count:
-        return piece, beside
-    line = next(each.line for each in piece.columns if each is not None)
-    first = 0 if is_before else known[-1] + 1
-    new = tuple(ColumnLine(first + each, Line(line.scale, 0.0), is_sure=False) for each in range(count))
-    start = beside.start if is_before else piece.start
-    columns = (*new, *piece.columns) if is_before else (*piece.columns, *new)
-    return Piece(start, source, columns), Piece(beside.start, None, ())
 
 
 def _completed(piece: Piece) -> Piece:
