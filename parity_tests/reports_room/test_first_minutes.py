@@ -1,6 +1,7 @@
-"""Six people's first minute, from an empty folder: at most three commands, ten seconds of processor time, right and wrong.
+"""Four people's first minute, from an empty folder: at most three commands, ten seconds of processor time, right and wrong.
 
-Each brings what people have: two arrays, two tables, a script, a robot's deploy.yaml, a bare policy, a character.
+Each brings what people have: two tables, a robot's deploy.yaml, a bare policy, a character. Two arrays: the README; a script:
+test_two_files.
 """
 
 import csv
@@ -21,13 +22,6 @@ from ..engine_recordings import as_engine
 Command = Callable[..., Any]
 Builder = Callable[[Command, bool], None]
 F = np.float32
-SCRIPT = """
-import numpy as np
-
-
-def step(gyro, joints):
-    return {"obs": np.concatenate([0.25 * gyro, joints])}
-"""
 
 
 def _drawn(width, seed=0):
@@ -42,26 +36,12 @@ def _table(name, columns):
         written.writerows(map(list, np.hstack(list(columns.values())).astype(float)))
 
 
-def two_arrays(_command, wrong):
-    """Twelve joints, of which an engine exchanges two."""
-    joints = _drawn(12)
-    np.savez("python.npz", joint_pos=joints, gyro=_drawn(3, 1))
-    np.savez("cpp.npz", joint_pos=joints[:, [0, 1, 2, 4, 3, *range(5, 12)]] if wrong else joints, gyro=_drawn(3, 1))
-
-
 def two_tables(_command, wrong):
     """A quaternion, which an engine writes in the other order."""
     turn = _drawn(4)
     turn /= np.linalg.norm(turn, axis=1, keepdims=True)
     _table("python.csv", {"obs": _drawn(6, 1), "quat": turn})
     _table("cpp.csv", {"obs": _drawn(6, 1), "quat": turn[:, [1, 2, 3, 0]] if wrong else turn})
-
-
-def a_script(_command, wrong):
-    """Observations, of which an engine scales the gyro otherwise."""
-    Path("reference.py").write_text(SCRIPT, encoding="utf-8")
-    gyro, joints = _drawn(3), _drawn(4, 1)
-    np.savez("engine.npz", gyro=gyro, joints=joints, obs=np.hstack([F(0.2 if wrong else 0.25) * gyro, joints]))
 
 
 def a_robot(_command, wrong):
@@ -93,9 +73,7 @@ def a_character(command, wrong):
 
 
 MINUTES: dict[Builder, tuple[tuple[str, ...], str]] = {
-    two_arrays: (("diff python.npz cpp.npz",), "joint_pos[3] and joint_pos[4] exchanged"),
     two_tables: (("diff python.csv cpp.csv",), "quat is that of the first file with y, z, w, x in place of x, y, z, w"),
-    a_script: (("diff reference.py:step engine.npz",), "0.8"),
     a_robot: (
         (
             "init --from deploy.yaml --onnx policy.onnx --recording right.npz",
