@@ -14,7 +14,6 @@ from rigpact.contract.model.binding import (
     ORDERS,
     Misfit,
     accepted_orders,
-    canary_inputs,
     interchangeable_pairs,
     misfits,
 )
@@ -229,18 +228,6 @@ def test_the_orders_that_survive_a_check_of_byte_sizes_are_those_of_brute_force(
     found = misfits(("state", "contacts", "cond", "angvel", "pose_hist"), DEPLOYED)
     assert found == (Misfit(1, "cond", "contacts", 2, 7), Misfit(2, "contacts", "cond", 7, 2))
     assert [each.action for each in found] == ["padded by 5", "cut by 5"]
-
-
-def test_canary_vectors_are_distinct_and_exact():
-    """An engine types them in from text: they must be the same numbers there, and no two places alike."""
-    first, again = canary_inputs(DEPLOYED), canary_inputs(DEPLOYED)
-    for name, rows in first.items():
-        assert np.array_equal(rows, again[name])
-        assert (rows.dtype, rows.shape) == (np.float32, (4, DEPLOYED[name]))
-        assert np.array_equal(rows * 64, np.round(rows * 64))
-        assert np.abs(rows).max() < 0.8
-        assert not np.any(np.diff(rows, axis=1) == 0)
-    assert len({tuple(rows[row, :2]) for rows in first.values() for row in range(4)}) == 20
 
 
 def test_attributes_are_read_as_words_and_numbers(saved):

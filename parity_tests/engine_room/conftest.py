@@ -1,13 +1,9 @@
 """An engine's own loop, compiled once for all tests of this room."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from rigpact.fixtures import demo_bundle
 from rigpact.reference_runtime.files.declared import ContractFiles
-from rigpact.reports.diagnosing.diagnosis import Diagnosis
 from rigpact.reports.diagnosing.evidence import EvidenceFiles
 from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 
@@ -16,7 +12,7 @@ from ..programs import missing
 
 
 @pytest.fixture(scope="session")
-def engine_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Files], Engine]:
+def engine_of(tmp_path_factory):
     """The loop on some files. Without a compiler the tests are skipped."""
     if compiler() is None:
         missing("C++ compiler")
@@ -25,22 +21,22 @@ def engine_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Files], Eng
 
 
 @pytest.fixture(scope="session")
-def engine(engine_of: Callable[[Files], Engine]) -> Engine:
+def engine(engine_of):
     """The loop on the demo character."""
     return engine_of(Files.of_demo(demo_bundle(), "Walk_Spin"))
 
 
 @pytest.fixture(scope="session")
-def bundle() -> Path:
+def bundle():
     """The folder of the demo bundle."""
     return demo_bundle()
 
 
-def explained(engine: Engine, folder: Path, mode: str, frames: int, *defects: int) -> Diagnosis:
+def explained(engine, folder, mode, frames, *defects):
     return answer_about(engine.run(folder / f"{mode}.trace.jsonl", mode, frames, *defects), engine.files)
 
 
-def answer_about(recording: Path, files: Files) -> Diagnosis:
+def answer_about(recording, files):
     """What differs between a recording and what these files say."""
     contract = ContractFiles(files.bundle, files.companion)
     return explain(ExplainRequest(recording, contract, EvidenceFiles(files.clip, files.model)))[0]

@@ -8,8 +8,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +45,7 @@ def _run(mode="teacher", is_coarse=False):
     return contract, trace, drive_of(clip), network
 
 
-def _relations(stage: str, spoil: Spoil, mode="teacher", written=lambda rows: rows, precision=None):
+def _relations(stage, spoil, mode="teacher", written=lambda rows: rows, precision=None):
     contract, trace, drive, network = _run(mode, precision is not None)
     after = contract.system.graph.after((stage,)) - {stage}
     stages = {name: rows for name, rows in trace.stages.items() if name not in after}
@@ -59,11 +57,11 @@ def _relations(stage: str, spoil: Spoil, mode="teacher", written=lambda rows: ro
     return found.relations
 
 
-def _quats(stages: Stages) -> np.ndarray:
+def _quats(stages):
     return stages["quat"].astype(np.float64).reshape(FRAMES, -1, 4)
 
 
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _product(a, b):
     ax, ay, az, aw = np.moveaxis(a, -1, 0)
     bx, by, bz, bw = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -75,48 +73,48 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     )  # fmt: skip
 
 
-def _about(axis: tuple[float, float, float], degrees: float) -> np.ndarray:
+def _about(axis, degrees):
     unit = np.asarray(axis) / np.linalg.norm(axis)
     return np.append(np.sin(np.radians(degrees) / 2) * unit, np.cos(np.radians(degrees) / 2))
 
 
-def _flat(rows: np.ndarray) -> np.ndarray:
+def _flat(rows):
     return rows.reshape(FRAMES, -1)
 
 
-def _of_bone(stages: Stages, bone: int, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _of_bone(stages, bone, change):
     quats = _quats(stages)
     quats[:, bone] = change(quats[:, bone])
     return _flat(quats)
 
 
-def _of_slice(rows: np.ndarray, place: slice, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+def _of_slice(rows, place, change):
     changed = rows.astype(np.float64)
     changed[:, place] = change(changed[:, place])
     return changed
 
 
-def _late(rows: np.ndarray, frames: int) -> np.ndarray:
+def _late(rows, frames):
     return rows[np.maximum(np.arange(len(rows)) - frames, 0)]
 
 
-def _interpolated(rows: np.ndarray, share: float) -> np.ndarray:
+def _interpolated(rows, share):
     result = rows.astype(np.float64)
     for frame in range(1, len(rows)):
         result[frame] = (result[frame - 1] + share * (rows[frame] - result[frame - 1])).astype(np.float32)
     return result
 
 
-def _pulled(quats: np.ndarray) -> np.ndarray:
+def _pulled(quats):
     towards = quats + np.array((0.0, 0.0, 0.0, 0.2))
     return towards / np.linalg.norm(towards, axis=-1, keepdims=True)
 
 
-def _turned_once(quats: np.ndarray) -> np.ndarray:
+def _turned_once(quats):
     return np.where(_only(7, slice(None), 4), _product(_about((0, 0, 1), 20.0), quats), quats)
 
 
-def _only(frame: int, channels: int | slice, width: int) -> np.ndarray:
+def _only(frame, channels, width):
     place = np.zeros((FRAMES, width), bool)
     place[frame, channels] = True
     return place
@@ -202,21 +200,21 @@ def test_a_network_with_another_activation_is_said_to_have_it(tmp_path):
 # --- of numbers that were written coarsely: with some decimals, or (None) in float16 ---
 
 
-def _coarse(stage: str, spoil: Spoil, decimals: int | None) -> list[str]:
-    def written(rows: np.ndarray) -> np.ndarray:
+def _coarse(stage, spoil, decimals):
+    def written(rows):
         return rows.astype(np.float16) if decimals is None else np.round(rows.astype(np.float64), decimals)
 
     precision = Precision(bits=11) if decimals is None else Precision(decimals=decimals)
     return [each.sentence for each in _relations(stage, spoil, written=written, precision=precision)]
 
 
-def _squashed_twice(stages: Stages) -> np.ndarray:
+def _squashed_twice(stages):
     numbers = json.loads((demo_bundle() / "norm_template.json").read_bytes())
     scale, mean, std = (np.array(numbers[f"{name}"]) for name in ("tanh_scales_pose_hist", "MuPoseHist", "StdPoseHist"))
     return (np.tanh(np.tanh(stages["pose_hist_raw"] / scale) / scale) - mean) / np.maximum(std, 1e-6)
 
 
-def _from_float16(stages: Stages) -> np.ndarray:
+def _from_float16(stages):
     names = ("state", "cond", "contacts", "angvel", "pose_hist")
     short = [stages[name].astype(np.float16).astype(np.float32) for name in names]
     return np.concatenate([_run()[3].run([rows[at : at + 1] for rows in short], 0) for at in range(48)])
@@ -250,13 +248,13 @@ DEPLOYED, CLIP = 24, "clips/Sneak_Turn.json"
 Weights = Callable[[np.ndarray], np.ndarray]
 
 
-def _eight_bits(number: float) -> float:
+def _eight_bits(number):
     """The nearest number with eight significant bits."""
     share, exponent = math.frexp(number)
     return math.ldexp(round(share * 256.0), exponent - 8)
 
 
-def _whole_steps(numbers: np.ndarray) -> np.ndarray:
+def _whole_steps(numbers):
     """Whole multiples of one step, of which the largest number is 127."""
     step = float(np.max(np.abs(numbers))) / 127.0
     return np.round(numbers / step) * step
@@ -273,7 +271,7 @@ QUANTISED: dict[str, tuple[Weights, str]] = {
 }  # fmt: skip
 
 
-def _deployed(demo_bundle: Path, folder: Path, change: Weights) -> Path:
+def _deployed(demo_bundle, folder, change):
     """The demo's model with other numbers. Its layers are Gemm with transposed weights: a row is an output."""
     import onnx
     from onnx import numpy_helper
@@ -286,9 +284,7 @@ def _deployed(demo_bundle: Path, folder: Path, change: Weights) -> Path:
     return folder / "deployed.onnx"
 
 
-def _explained(
-    demo_bundle: Path, folder: Path, change: Weights, stages: tuple[str, ...] = (), noise: float = 0.0
-) -> Any:
+def _explained(demo_bundle, folder, change, stages=(), noise=0.0):
     contract = load_contract(demo_bundle / "norm_template.json", demo_bundle / "pretrain_template.json")
     network = OnnxNetwork(_deployed(demo_bundle, folder, change), contract)
     runner = open_run(contract, network, read_clip(demo_bundle / CLIP), "teacher")
@@ -312,9 +308,7 @@ def _explained(
         pytest.param("int8 by tensor", ("y_out",), marks=pytest.mark.nightly),
     ],
 )
-def test_quantised_weights_are_said_with_their_fit(
-    demo_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, stages: tuple[str, ...]
-) -> None:
+def test_quantised_weights_are_said_with_their_fit(demo_bundle, tmp_path, monkeypatch, name, stages):
     """Every answer is a little off, and no line of the loop is wrong: a team would search it for days.
 
     Other files are tried before relations are, whose search takes ten times as long.
@@ -337,7 +331,7 @@ OTHERS: dict[str, tuple[Weights, float]] = {
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_weights_are_not_said_to_be_quantised(demo_bundle: Path, tmp_path: Path, name: str) -> None:
+def test_other_weights_are_not_said_to_be_quantised(demo_bundle, tmp_path, name):
     """A wrong hint that it is only the precision ships a wrong network."""
     change, noise = OTHERS[name]
     found = _explained(demo_bundle, tmp_path, change, noise=noise)

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,8 @@ from rigpact.contract.rules.catalogue import ALL_RULES
 from rigpact.contract.rules.family import answers
 from rigpact.reports.diagnosing.diagnosis import Diagnosis, StageVerdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.gate.kept_values import from_plain, to_plain
 from rigpact.reports.gate.recordings import Recorded, about_diagnosis
-from rigpact.reports.gate.report import GateReport, Part, causes_of
+from rigpact.reports.gate.report import Part, causes_of
 
 from ..every_case import every_case
 from .conftest import FILES, TRACE, codes, gated, record
@@ -165,18 +163,3 @@ def test_a_cause_says_what_it_does_to_the_character(project):
     worst = gated(project, FILES).causes[0]
     assert ("quaternion_order = wxyz" in worst.title, worst.effect) == (True, "the pose itself stays as it is")
     assert worst.lead.values["angle_deg"] == 0.0
-
-
-def test_an_archive_has_the_causes_of_its_gate():
-    """The page of yesterday's gate lists other mistakes than the gate did: which of the two is to be mended?"""
-    numbers = {"bone": "hip", "angle_deg": 90.0, "turns": 1.0, "fps": 60.0, "count": 1, "bones": 2, "limit_deg": 6.0}
-    spec = (
-        BY_CODE["RP202"].at("b.json", "/meta", evidence="", says={}),
-        BY_CODE["RP204"].at("b.json", "/MuY/0", **numbers),
-    )
-    statistics = [BY_CODE[code].at("b.json", "", companion="c.json") for code in ("RP301", "RP303")]
-    parts = [part("files", *spec, *statistics, half("a"), a=_TRAINING), *(p for own, _ in CASES.values() for p in own)]
-    gated = GateReport(tuple(replace(each, name=f"{each.name}/{n}") for n, each in enumerate(parts)), {"rigpact": "1"})
-    read = from_plain(GateReport, json.loads(json.dumps(to_plain(GateReport, gated, {}))), {})
-    assert [each.to_json() for each in read.causes] == [each.to_json() for each in gated.causes]
-    assert len(gated.causes) < len(gated.findings)

@@ -23,7 +23,7 @@ from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime.recordings.opened import write_trace
 from rigpact.reports.describing.description import write_record
 from rigpact.reports.gate.guarding import guarded as guarded_by_base
-from rigpact.reports.gate.judging import judge_gate, other_files
+from rigpact.reports.gate.judging import judge_gate
 from rigpact.reports.gate.parts import about_run
 from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.nonfinite.investigation import Investigation
@@ -110,14 +110,6 @@ def conjugated(folder: Path) -> GateReport:
     quats[..., :3] *= -1.0
     respoil(folder, trace, TRACE, {"quat": quats.reshape(len(trace.frame), -1)})
     return gated(folder, FILES)
-
-
-def archived(folder: Path) -> GateReport:
-    """Measured, then the bundle changed: the archive is judged beside another file."""
-    measurement = measured(folder, ONLY_FILES)
-    with_bundle(folder, "StdX", 17, value=0)
-    with contextlib.chdir(folder):
-        return judge_gate(measurement, read_configuration(Path("rigpact.toml")), DAY, tuple(other_files(measurement)))
 
 
 def not_finite(folder: Path) -> GateReport:
@@ -211,7 +203,7 @@ def guarded(folder: Path, text: str) -> GateReport:
         configuration = read_configuration(Path("rigpact.toml"))
         place = folder / "rigpact.toml"
         about = guarded_by_base(configuration, place, place, None).findings
-        return judge_gate(measurement, configuration, DAY, about_settings=about)
+        return judge_gate(measurement, configuration, DAY, about)
 
 
 BASED = FILES.replace("free-run", 'base = "main"\nfree-run')
@@ -249,7 +241,6 @@ CASES: dict[str, tuple[str, Case]] = {
     "RP976": ("pass", under(FILES + WAIVER)),
     "RP977": ("fail", under(ONLY_FILES + "[gate.thresholds]\ntolerance-factor = 1e30\n")),
     "RP978": ("pass", channel_off(0.0001, 8000)),
-    "RP979": ("fail", archived),
     "RP980": ("fail", by_ourselves),
     "RP981": ("fail", playback),
     "RP982": ("fail", of_some_bones),

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import Ledger
+from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.family import answers
 from rigpact.contract.settings.configuration import text_to_configuration
 from rigpact.reports.gate.judging import judge_gate
-from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.parts import PARTS, PartKind
+from rigpact.reports.gate.measured import GateMeasurement, Measured
 
 WALK = "free-run/walk"
 LAST_DAY, DAY_AFTER = date(2030, 6, 30), date(2030, 7, 1)
@@ -25,13 +23,12 @@ def differing(*places):
 
 
 def part(name=WALK, places=(), ledger=(100, 100), accounts=None, **how):
-    metrics = {"accounts": accounts} if accounts else {}
-    return Measured(name, "Free run on walk", differing(*places), Ledger(*ledger), metrics=metrics, **how)
+    report = FindingsReport(differing(*places), Ledger(*ledger), how)
+    return Measured(report, accounts or {}, name=name, title="Free run on walk")
 
 
-def judged(*parts, text="[gate]\n", day=LAST_DAY, other_files=(), not_asked=()):
-    measurement = GateMeasurement("enemy-animation", parts, dict(not_asked), {})
-    return judge_gate(measurement, text_to_configuration(text.encode(), Path("rigpact.toml")), day, other_files)
+def judged(*parts, text="[gate]\n", day=LAST_DAY):
+    return judge_gate(GateMeasurement(parts), text_to_configuration(text.encode(), Path("rigpact.toml")), day)
 
 
 def waiver(*stages, part=WALK):
@@ -55,8 +52,8 @@ def found(report):
 
 
 def test_a_sound_project_has_no_part_about_its_settings():
-    """Nothing is let be, so there is nothing to say about it; the gate may be started by a measurement that somebody kept."""
-    report = judged(part(summary={"frames": 7}))
+    """Nothing is let be, so there is nothing to say about it."""
+    report = judged(part(frames=7))
     assert ledgers(report) == {WALK: (100, 100, 0)}
     assert dict(report.parts[0].report.summary) == {"frames": 7}
     assert (report.verdict, report.strict, report.not_asked) == ("pass", False, {})
@@ -99,7 +96,7 @@ def test_a_waiver_takes_its_own_findings_and_values_up_to_its_last_day(text, day
 
 def test_a_waiver_says_what_it_lets_be():
     """Who reads a pass must see whose it is, and until when; the part keeps its measurements."""
-    report = judged(part(places=PLACES, accounts=ACCOUNTS, summary={"frames": 7}), text=waiver("pose"))
+    report = judged(part(places=PLACES, accounts=ACCOUNTS, frames=7), text=waiver("pose"))
     notice = f"pose of {WALK} is waived until 2030-06-30 (Ana: next build); 2 findings not counted"
     assert report.findings[-1].message == notice
     assert dict(report.parts[0].report.summary) == {"frames": 7}
@@ -108,22 +105,6 @@ def test_a_waiver_says_what_it_lets_be():
         "RP976",
         "the waiver of model meets nothing that fails (Ana: next build)",
     )
-
-
-def test_a_question_that_the_settings_do_not_ask_is_no_part(monkeypatch):
-    """The questions after it are still judged; what could not be judged is one value that nobody compared."""
-
-    def refuse(*_):
-        raise UnusableInput("baseline.json", "nothing", "a file")
-
-    not_asked = PartKind("budget", PARTS["budget"].ask, lambda *_: NotAsked("budget", "no limits"))
-    monkeypatch.setitem(PARTS, "budget", not_asked)
-    monkeypatch.setitem(PARTS, "model", PartKind("model", PARTS["model"].ask, refuse))
-    report = judged(part("budget"), part("model"), part("files"), not_asked={"teacher": "no files"})
-    assert report.not_asked == {"teacher": "no files", "budget": "no limits"}
-    assert ledgers(report) == {"model": (1, 0, 0), "files": (100, 100, 0)}
-    assert ([code for code, _ in found(report)], report.verdict) == (["RP960"], "undetermined")
-    assert dict(report.parts[0].report.summary) == {"not_judged": "baseline.json: found nothing, expected a file"}
 
 
 def test_a_lowered_rule_stands_in_the_summary_of_its_part_and_ignored_findings_are_waived_values():
@@ -137,11 +118,10 @@ def test_a_lowered_rule_stands_in_the_summary_of_its_part_and_ignored_findings_a
     assert ledgers(ignored) == {WALK: (102, 100, 2), "waivers": (1, 1, 0)}
 
 
-def test_other_files_and_thresholds_have_parts_of_their_own():
+def test_thresholds_have_a_part_of_their_own():
     """They judge nothing, so they stand last; a threshold beyond reason is one declared value."""
-    other = (answers.NOT_OF_THE_ENGINE.at("a.json", recording="a.json", found="x", expected="y"),) * 2
     text = "[gate]\n[gate.thresholds]\ntolerance-factor = 1e30\n[gate.budget]\ninference-margin = 50\n"
-    report = judged(part(), text=text + waiver(), other_files=other)
-    assert ledgers(report) == {WALK: (100, 100, 0), "archive": (2, 2, 0), "waivers": (3, 3, 0)}
-    assert [each.title for each in report.parts[1:]] == ["Archive and the files here", "Waivers and thresholds"]
+    report = judged(part(), text=text + waiver())
+    assert ledgers(report) == {WALK: (100, 100, 0), "waivers": (3, 3, 0)}
+    assert report.parts[-1].title == "Waivers and thresholds"
     assert [finding.rule.code for finding in report.parts[-1].report.findings] == ["RP977", "RP977", "RP976"]

@@ -43,10 +43,10 @@ OPTIONS = {
     "--segment",
     "nan": f"{JUDGED} --drift --engine --floor-contacts --frames --mode --perturb --quiet --replay",
     "run": f"{RUN} --floor-contacts --out --probe --quiet --replay --strict",
-    "gate": "--archive --base --config --from --html --only --operations --quiet --report --selftest --strict",
+    "gate": "--base --config --html --only --operations --quiet --report --selftest --strict",
     "convert": f"{CONVENTIONS} --as --below --config --contract --episode --fps --mode --out --producer --quiet --segment --tick",
     "codegen": f"{CONVENTIONS} --headers --loop --namespace --onnx --out --quiet --stamp --unreal",
-    "sweep": f"{RUN} --out --processes --quiet --retries --retry-errors --strict",
+    "sweep": f"{RUN} --out --processes --quiet --strict",
     "show": f"{CONVENTIONS} --beside --onnx --write --write-contract",
 }
 """Each command's options beside --format."""

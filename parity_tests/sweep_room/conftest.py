@@ -4,8 +4,6 @@ import shutil
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -14,14 +12,14 @@ from rigpact.reports.sweep.plan import Cell, plan_sweep
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def counted(monkeypatch):
     """counted_cells.py under a name that other processes can import too."""
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return import_module("counted_cells")
 
 
 @pytest.fixture
-def marks(tmp_path: Path) -> Path:
+def marks(tmp_path):
     """Where measured cells leave their marks."""
     folder = tmp_path / "marks"
     folder.mkdir()
@@ -32,10 +30,10 @@ Plan = Callable[..., list[Cell]]
 
 
 @pytest.fixture
-def demo_plan(demo_bundle: Path) -> Plan:
+def demo_plan(demo_bundle):
     """Plan a sweep of the demo character: its clips and model unless others are given."""
 
-    def plan(models: Any = None, clips: Any = None, knobs: Any = (), **options: Any) -> list[Cell]:
+    def plan(models=None, clips=None, knobs=(), **options):
         companion = demo_bundle / "pretrain_template.json"
         contract = load_contract(demo_bundle / "norm_template.json", companion)
         models = models or [demo_bundle / "model.onnx"]
@@ -46,11 +44,11 @@ def demo_plan(demo_bundle: Path) -> Plan:
 
 
 @pytest.fixture
-def checkpoint(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
+def checkpoint(demo_bundle, tmp_path):
     """Write the demo model with its last layer's weights multiplied, under another name."""
     onnx, numpy = pytest.importorskip("onnx"), import_module("numpy")
 
-    def write(name: str, factor: float) -> Path:
+    def write(name, factor):
         model = onnx.load(str(demo_bundle / "model.onnx"))
         (weight,) = (entry for entry in model.graph.initializer if entry.name == "output.weight")
         values = onnx.numpy_helper.to_array(weight) * numpy.float32(factor)
@@ -63,10 +61,10 @@ def checkpoint(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def clip_copy(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
+def clip_copy(demo_bundle, tmp_path):
     """Copy a demo clip under another name, cut to so many bytes if that is asked for."""
 
-    def write(name: str, size: int | None = None) -> Path:
+    def write(name, size=None):
         path = tmp_path / name
         shutil.copyfile(demo_bundle / "clips" / "Sneak_Turn.json", path)
         if size is not None:
@@ -77,7 +75,7 @@ def clip_copy(demo_bundle: Path, tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def sweep_command(command: Callable[..., Any], demo_bundle: Path) -> Callable[..., Any]:
+def sweep_command(command, demo_bundle):
     """Run `rigpact sweep` on the demo bundle in this process."""
     files = ("--contract", demo_bundle / "norm_template.json", "--companion", demo_bundle / "pretrain_template.json")
     return lambda *words: command("sweep", *files, *words)

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 import uuid
-from pathlib import Path
 
 from rigpact.reports.sweep.measure import MeasuredCell
 from rigpact.reports.sweep.plan import Cell, SweptFile
@@ -15,10 +14,10 @@ from rigpact.reports.sweep.plan import Cell, SweptFile
 DEADLY = "deadly"
 
 
-def plan_of(count: int, *, deadly: int | None = None) -> list[Cell]:
+def plan_of(count, *, deadly=None):
     """A plan of this many cells, one for each clip; their files are not opened."""
 
-    def named(name: str, number: int) -> SweptFile:
+    def named(name, number):
         return SweptFile(f"/nowhere/{name}", name, f"{number:064x}")
 
     bundle, model = named("bundle", -1 % 2**200), named("model", 2**200)
@@ -26,7 +25,7 @@ def plan_of(count: int, *, deadly: int | None = None) -> list[Cell]:
     return [Cell(bundle, None, model, clip, (), "teacher", None, "1.0") for clip in clips]
 
 
-def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> MeasuredCell:
+def measured(cell, *, marks, seconds=0.0):
     """Leave a mark for each time that the cell is measured; a deadly cell takes its process with it."""
     (marks / f"{cell.identity}.{uuid.uuid4().hex}").touch()
     if cell.clip.name == DEADLY:
@@ -39,7 +38,7 @@ def measured(cell: Cell, *, marks: Path, seconds: float = 0.0) -> MeasuredCell:
     )
 
 
-def times_measured(marks: Path) -> dict[str, int]:
+def times_measured(marks):
     """How often each cell was begun."""
     counts: dict[str, int] = {}
     for mark in marks.iterdir():

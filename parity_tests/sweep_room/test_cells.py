@@ -5,7 +5,6 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.pages.registry import find_system
 from rigpact.reports.sweep import measure
-from rigpact.reports.sweep.measure import MeasuredCell, measure_cell, pose_errors, stage_errors
+from rigpact.reports.sweep.measure import measure_cell, pose_errors, stage_errors
 from rigpact.reports.sweep.plan import Cell, SweptFile, parse_knob_values
 
 from ..every_case import every_case
@@ -29,21 +28,19 @@ CHANGES = {
 
 
 @every_case("field", CHANGES)
-def test_a_cell_is_another_one_when_anything_that_its_result_depends_on_changes(field: str) -> None:
+def test_a_cell_is_another_one_when_anything_that_its_result_depends_on_changes(field):
     """A retrained checkpoint of the same name would keep the old one's numbers."""
     assert replace(CELL, **{field: CHANGES[field]}).identity != CELL.identity
 
 
-def test_swapped_files_are_another_cell_and_a_moved_one_is_the_same() -> None:
+def test_swapped_files_are_another_cell_and_a_moved_one_is_the_same():
     """A hash over unordered parts would take a model for a clip; clips moved to another disk would be measured again."""
     swapped = replace(CELL, model=OTHER), replace(CELL, clip=OTHER), replace(CELL, companion=OTHER)
     assert len({cell.identity for cell in swapped}) == 3
     assert replace(CELL, clip=SweptFile("/b/y", "y", FILE.sha256)).identity == CELL.identity
 
 
-def test_a_plan_holds_every_combination_once_in_a_fixed_order(
-    demo_plan: Callable[..., list[Cell]], demo_bundle: Path
-) -> None:
+def test_a_plan_holds_every_combination_once_in_a_fixed_order(demo_plan, demo_bundle):
     """A combination left out is a checkpoint that ships untested."""
     plan = demo_plan(knobs=["mirror=none,x", "math=f64,f32", "mirror=none"])
     found = [(Path(cell.clip.name).stem, cell.conventions, cell.mode) for cell in plan]
@@ -52,17 +49,13 @@ def test_a_plan_holds_every_combination_once_in_a_fixed_order(
     assert found == list(itertools.product(clips, settings, ("teacher", "free")))
 
 
-def test_a_copy_of_a_clip_is_the_same_cell(
-    demo_plan: Callable[..., list[Cell]], clip_copy: Callable[..., Path]
-) -> None:
+def test_a_copy_of_a_clip_is_the_same_cell(demo_plan, clip_copy):
     """Folders of clips hold duplicates; each costs machine time for nothing."""
     plan = demo_plan(clips=[clip_copy("a.json"), clip_copy("b.json")], modes=["teacher"])
     assert (len(plan), len({cell.identity for cell in plan})) == (2, 1)
 
 
-def test_weights_beside_a_model_are_part_of_it(
-    demo_plan: Callable[..., list[Cell]], checkpoint: Callable[..., Path]
-) -> None:
+def test_weights_beside_a_model_are_part_of_it(demo_plan, checkpoint):
     """Large checkpoints keep their weights in MODEL.onnx.data: retrained weights would go unseen."""
     model = checkpoint("large", 1.0)
     weights = model.with_name("large.onnx.data")
@@ -73,7 +66,7 @@ def test_weights_beside_a_model_are_part_of_it(
     assert len(names) == 6
 
 
-def test_orders_of_inputs_stand_between_semicolons() -> None:
+def test_orders_of_inputs_stand_between_semicolons():
     """A value that holds commas itself must not be torn apart; one order reads as `--set` of every other command."""
     orders = "state,cond,contacts,angvel,pose_hist", "cond,state,contacts,angvel,pose_hist"
     for given in (orders, orders[1:]):
@@ -86,9 +79,7 @@ def test_orders_of_inputs_stand_between_semicolons() -> None:
     [({"clips": ["nowhere/*.json"]}, "CLIP nowhere/*.json"), ({"models": ["gone.onnx"]}, "--onnx gone.onnx"),
      ({"knobs": ["colour=red"]}, "colour"), ({"knobs": ["mirror=w"]}, "mirror"), ({"knobs": ["mirror"]}, "--set mirror")],
 )  # fmt: skip
-def test_what_cannot_be_planned_is_refused_before_anything_runs(
-    options: dict[str, list[str]], place: str, demo_plan: Callable[..., list[Cell]]
-) -> None:
+def test_what_cannot_be_planned_is_refused_before_anything_runs(options, place, demo_plan):
     """A typo in a nightly job must not cost the night."""
     with pytest.raises(UnusableInput) as refusal:
         demo_plan(**options)
@@ -100,12 +91,12 @@ RUNTIMES_DEG = 2e-3
 """torch and onnxruntime sum in other orders: some 1e-6 of z, times a spread of the pose below one radian, over 46 bones."""
 
 
-def only_cell(plan: list[Cell]) -> MeasuredCell:
+def only_cell(plan):
     (cell,) = plan
     return measure_cell(cell)
 
 
-def rotations(six: Any) -> Rotation:
+def rotations(six):
     """Columns x and z, as the demo bundle packs them; y = z × x."""
     axes = np.asarray(six, np.float64).reshape(-1, 2, 3)
     x, z = axes[:, 0], axes[:, 1]
@@ -115,18 +106,18 @@ def rotations(six: Any) -> Rotation:
     return Rotation.from_matrix(np.stack((x, np.cross(z, x), z), axis=-1))
 
 
-def degrees(a: Any, b: Any) -> Any:
+def degrees(a, b):
     return np.degrees((rotations(a).inv() * rotations(b)).magnitude())
 
 
 @pytest.fixture
-def clip_poses(demo_bundle: Path) -> Any:
+def clip_poses(demo_bundle):
     """(N, 46, 6) poses of the clip that the training side predicted."""
     frames = json.loads((demo_bundle / "clips" / "Sneak_Turn.json").read_text(encoding="utf-8"))["Frames"]
     return np.array([frame["BoneRotations"] for frame in frames])
 
 
-def test_teacher_driven_error_is_the_training_sides(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
+def test_teacher_driven_error_is_the_training_sides(demo_plan, demo_bundle, clip_poses):
     """The sweep must measure degrees as the training side does, or it ranks checkpoints wrongly."""
     prediction = json.loads((demo_bundle / "teacher_predictions" / "Sneak_Turn_prediction.json").read_text("utf-8"))
     published = np.array(prediction["prediction"]["y_raw"])
@@ -140,7 +131,7 @@ def test_teacher_driven_error_is_the_training_sides(demo_plan: Plan, demo_bundle
     assert found.copy_last_mean_deg == pytest.approx(degrees(clip_poses[:-1], clip_poses[1:]).mean(), abs=1e-6)
 
 
-def test_copying_the_last_pose_in_free_run_holds_the_first(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
+def test_copying_the_last_pose_in_free_run_holds_the_first(demo_plan, demo_bundle, clip_poses):
     """Free-run is given one pose; a baseline that peeks at the clip would make every checkpoint look bad."""
     found = only_cell(demo_plan(clips=[demo_bundle / "clips" / "Sneak_Turn.json"], modes=["free"]))
     held = np.repeat(clip_poses[:1], len(clip_poses) - 1, axis=0)
@@ -149,11 +140,11 @@ def test_copying_the_last_pose_in_free_run_holds_the_first(demo_plan: Plan, demo
     assert found.growth_per_frame > 0.0
 
 
-def test_centimetres_are_those_of_a_rigid_skeleton(demo_plan: Plan, demo_bundle: Path, clip_poses: Any) -> None:
+def test_centimetres_are_those_of_a_rigid_skeleton(demo_plan, demo_bundle, clip_poses):
     """Degrees at the pelvis are metres at the hand: copying the last pose, followed down the bones by hand."""
     meta = json.loads((demo_bundle / "norm_template.json").read_text(encoding="utf-8"))["meta"]["skeleton"]
 
-    def shells(six: Any) -> Any:
+    def shells(six):
         local = rotations(six).as_matrix()
         world, place = np.empty_like(local), np.empty((len(local), 3))
         for bone, parent in enumerate(meta["parents"]):
@@ -169,7 +160,7 @@ def test_centimetres_are_those_of_a_rigid_skeleton(demo_plan: Plan, demo_bundle:
     assert found.copy_last_mean_cm == pytest.approx(np.mean(moved), rel=1e-5)
 
 
-def test_the_first_bad_frame_of_a_run_that_blows_up_is_told(demo_plan: Plan, checkpoint: Callable[..., Path]) -> None:
+def test_the_first_bad_frame_of_a_run_that_blows_up_is_told(demo_plan, checkpoint):
     """A character that vanishes after seconds looks fine in a mean over the frames before."""
     plan = demo_plan(models=[checkpoint("broken", float("nan"))], modes=["free"], frames=5)
     found = measure_cell(next(iter(plan)))
@@ -177,9 +168,7 @@ def test_the_first_bad_frame_of_a_run_that_blows_up_is_told(demo_plan: Plan, che
     assert found.mean_deg is None
 
 
-def test_what_cannot_be_measured_is_a_row_with_its_reason(
-    demo_plan: Plan, clip_copy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_measured_is_a_row_with_its_reason(demo_plan, clip_copy, monkeypatch):
     """An interrupted export, another file than planned, a bug of ours: one row each."""
     broken, changing = clip_copy("broken.json", size=5000), clip_copy("changing.json")
     found = only_cell(demo_plan(clips=[broken], modes=["teacher"]))
@@ -196,7 +185,7 @@ def test_what_cannot_be_measured_is_a_row_with_its_reason(
     assert (found.error or "").startswith("ZeroDivisionError: ")
 
 
-def test_a_cell_without_a_frame_has_no_errors() -> None:
+def test_a_cell_without_a_frame_has_no_errors():
     """A mean over no frames is NaN, and the best cell of a table by any order of numbers."""
     nothing = np.zeros((0, 4), np.float32)
     assert pose_errors(None, nothing, np.zeros((5, 4), np.float32), "teacher", 60.0) == {}

@@ -16,7 +16,6 @@ import rigpact.contract.rules
 import rigpact.reference_runtime.graph.bounds
 import rigpact.reports.diagnosing.diagnose
 import rigpact.reports.diagnosing.evidence
-import rigpact.reports.engine.canary
 import rigpact.reports.running
 import rigpact.testing.items
 import rigpact.testing.properties

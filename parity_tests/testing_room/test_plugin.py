@@ -54,7 +54,7 @@ def test_a_sound_character_passes_every_test(run_pytest, demo_words, engine_trac
     ran = run_pytest(*QUICK, *demo_words, engine_trace())
     assert (ran.status, set(ran.outcomes.values())) == (0, {"passed"}), ran.out[-3000:]
     for name in (
-        "contract", "check::RP104", "check::account", "signature", "check::RP415", "free-run::Sneak_Turn",
+        "contract", "check::RP104", "check::account", "signature", "free-run::Sneak_Turn",
         "teacher-parity::Sneak_Turn_prediction::state", "teacher-parity::Sneak_Turn_prediction::y_out",
         "engine-trace::engine.trace.jsonl::next6d", "property::composition stays a rotation",
     ):  # fmt: skip

@@ -291,7 +291,7 @@ def _lives(process: str) -> bool:
 NAMES = (
     "bundle", "companion", "clip", "teacher batch", "prediction", "trace .jsonl", "trace .jsonl.gz", "trace .jsonl.zst",
     "trace .bin", "trace .safetensors", "table .csv", "table .npz", "table .json", "evidence", "pasted log",
-    "explained log", "ONNX model", "model compared", "archive", "configuration", "conventions", "known findings", "numbers",
+    "explained log", "ONNX model", "model compared", "configuration", "conventions", "known findings", "numbers",
     "declared contract", "importers", "configurations", "folders", "other formats", "segments", "datagrams",
 )  # fmt: skip
 EXECUTIONS, SEED = 12, 20

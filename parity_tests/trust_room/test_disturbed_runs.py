@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from rigpact.contract.files import opened, read_bytes
 from rigpact.contract.files.reading import inputs_remembered
 from rigpact.reference_runtime.recordings.opened import read_trace, write_trace
 from rigpact.reports.gate.judging import provenance_of
-from rigpact.reports.sweep.sweep import JOURNAL, Journal, read_results
+from rigpact.reports.sweep.sweep import JOURNAL, opened_journal, read_results
 
 from .recorded_demo import recorded, wait_for
 from .tried import passes, refused
@@ -30,7 +29,7 @@ pytest.importorskip("pyarrow", reason="a sweep writes parquet")
 ENDINGS = {"Control-C": (signal.SIGINT, 130), "SIGTERM": (signal.SIGTERM, -15), "SIGKILL": (signal.SIGKILL, -9)}
 """How a run is ended, and its exit status; negative where the signal itself ends it."""
 SWEEP = ["sweep", "--contract", "norm_template.json", "--onnx", "model.onnx", "clips", "--mode", "both", "-o", "swept"]
-GATE = ["gate", "--report", "json=gate.json", "--report", "markdown=gate.md", "--archive", "gate.rigpact.zip"]
+GATE = ["gate", "--report", "json=gate.json", "--report", "markdown=gate.md", "--html", "gate.html"]
 WAITING = """
 import sys, time
 from pathlib import Path
@@ -116,7 +115,7 @@ def test_a_gate_that_is_ended_leaves_the_old_reports(name, here):
     number, status = ENDINGS[name]
     asked = 'bundle = "norm_template.json"\nmodel = "model.onnx"\nclips = ["clips"]\n'
     (here / "rigpact.toml").write_text(f"[gate]\n{asked}", encoding="utf-8")
-    outputs = ("gate.json", "gate.md", "gate.rigpact.zip")
+    outputs = ("gate.json", "gate.md", "gate.html")
     for output in outputs:
         (here / output).write_text("old", encoding="utf-8")
     with subprocess.Popen([sys.executable, "-c", WAITING, *GATE], stdout=subprocess.PIPE, text=True) as gate:
@@ -133,7 +132,7 @@ def test_a_gate_that_is_ended_leaves_the_old_reports(name, here):
 @refused("a second sweep into the folder of one that runs", "exit 2; the first one loses nothing")
 def test_a_second_sweep_in_one_folder_is_refused(here):
     """Two processes write between each other's bytes: a line is torn, and the journal of a night is unreadable."""
-    with closing(Journal(here / "swept")):
+    with opened_journal(here / "swept"):
         with started(*SWEEP) as second:
             assert second.stderr is not None
             said = second.stderr.read()
@@ -147,15 +146,15 @@ def test_a_second_sweep_in_one_folder_is_refused(here):
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 def test_a_killed_process_leaves_no_lock(here):
     """A lock that nobody can open is mended by hand, at night, by somebody who deletes the folder."""
-    code = "import sys, time; from pathlib import Path; from rigpact.reports.sweep.sweep import Journal; "
-    code += "held = Journal(Path('swept')); print('held', flush=True); time.sleep(600)"
+    code = "import sys, time; from pathlib import Path; from rigpact.reports.sweep.sweep import opened_journal; "
+    code += "held = opened_journal(Path('swept')); print('held', flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(UnusableInput, match="another process"):
-            Journal(here / "swept")
+            opened_journal(here / "swept")
         holder.kill()
-    Journal(here / "swept").close()
+    opened_journal(here / "swept").close()
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -174,7 +173,7 @@ def _touched(path: Path, content: bytes) -> None:
 @refused("a file that changes between two looks of one command", "exit 2, and says that it changed")
 @pytest.mark.parametrize("change", [*CHANGES, "replaced"])
 def test_a_file_that_changes_between_two_looks_is_refused(change, here):
-    """The hash in the archive is of the new model, the verdict of the old one."""
+    """The hash in the answer is of the new model, the verdict of the old one."""
     path = here / "norm_template.json"
     other = here / "other.json"
     other.write_bytes(path.read_bytes())

@@ -379,23 +379,6 @@ def test_the_first_change_passes(project, command):
         assert (answer.status, "nobody guards the settings" in answer.out) == (0, True), answer.out
 
 
-@refused(
-    "kept results, judged by settings that ask for less than the base revision's", "RP988, exit 1; RP989 without a base"
-)
-def test_kept_results_do_not_choose_their_judge(project, command):
-    """The numbers of yesterday passed under any limit that the change wrote today."""
-    kept = ("gate", "--from", project.parent / "kept.rigpact.zip")
-    write("notes.txt", "a change")(project)
-    commit(project)
-    assert command("gate", "--base", "main", "--archive", kept[-1]).status == 0
-    assert command(*kept, "--base", "HEAD~1").status == 2  # another base than the archive's
-    settings("factor = 2", "factor = 3")(project)
-    commit(project)
-    for words, said in ((("--base", "main"), "RP988"), (("--strict",), "RP989")):
-        answer = command(*kept, *words)
-        assert (answer.status, said in answer.out) == (1, True), answer.out + answer.err
-
-
 def test_an_entry_of_the_record_holds_for_one_state_of_the_numbers(project, command):
     """One entry acknowledged every later change of the numbers beside a contract that stayed as it was."""
     settings("frames = 30", 'frames = 30\nchange-record = "CHANGES.md"')(project)

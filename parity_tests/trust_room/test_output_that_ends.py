@@ -17,7 +17,7 @@ import pytest
 from rigpact.contract.documents import read_document
 from rigpact.reports.checking.check import CheckRequest, check_files
 from rigpact.reports.command_line import main
-from rigpact.reports.terminal import print_report
+from rigpact.reports.terminal import print_with_findings, stdout
 
 from ..contract_room import small_character
 from .tried import passes, refused
@@ -151,7 +151,7 @@ def bundle_with(slices: Slices, count: int, path: Path) -> Path:
 def test_the_screen_shows_the_first_ones_and_counts_the_rest(kind, tmp_path, capsys):
     """A log of eighty thousand lines hides the one line that matters, and takes longer to print than the check took."""
     report = check_files(CheckRequest([read_document(bundle_with(SLICES[kind], 2_000, tmp_path / "bundle.json"))]))
-    print_report(report)
+    print_with_findings((), report, stdout())
     text = capsys.readouterr().out
     found = Counter(finding.rule.code for finding in report.findings)
     shown = Counter(re.findall(r"^\S+: (RP\d+) ", text, re.MULTILINE))

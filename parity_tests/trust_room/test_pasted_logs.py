@@ -280,7 +280,6 @@ def test_a_log_is_a_recording_of_the_gate(command, tmp_path, monkeypatch, lines,
     (tmp_path / "Game.log").write_text(log(lines), encoding="utf-8")
     (tmp_path / "rigpact.toml").write_text(SETTINGS + more, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    answer = command("gate", "--archive", "kept.rigpact.zip", "--html", "page.html")
+    answer = command("gate", "--html", "page.html")
     assert (answer.status, said in answer.out) == (status, True), answer.out + answer.err
-    assert command("gate", "--from", "kept.rigpact.zip").status == status
     assert status or command("init", "--status").status == 0

@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -161,21 +160,6 @@ UNREACHABLE = (
     ("thresholds/tolerance-factor", "1e30"), ("thresholds/tolerance-factor", "8193"), ("thresholds/adequacy-margin", "1e-9"),
     ("thresholds/adequacy-margin", "1001"), ("budget/inference-margin", "1e9\ninference-us = 1e9"),
 )  # fmt: skip
-ARCHIVED = (settings(GATE), ran("gate --archive kept.rigpact.zip"))
-
-
-def forged(project: Project) -> None:
-    path = project.folder / "kept.rigpact.zip"
-    with zipfile.ZipFile(path) as file:
-        members = {entry.filename: file.read(entry) for entry in file.infolist()}
-    measured = json.loads(members["measured.json"])
-    for part in measured["parts"]:
-        part["findings"] = []
-    with zipfile.ZipFile(path, "w") as file:
-        for name, content in (members | {"measured.json": json.dumps(measured).encode()}).items():
-            file.writestr(name, content)
-
-
 # --- what is missing ---
 
 WAIVED = f'[[gate.waive]]\npart = "model"\n{DEBT}'
@@ -452,13 +436,6 @@ REFUSED: dict[str, tuple[str, list[Case]]] = {
         "RP977, exit 1",
         [Case([settings(WHOLE + "[gate.{}]\n{} = {}\n".format(*place.split("/"), value))], {"gate": 1},
               [f"error project, rigpact.toml#/gate/{place}", "RP977"]) for place, value in UNREACHABLE]),
-    "an archive of yesterday, judged beside a bundle that was changed since, or is gone": (
-        "RP979, exit 1",
-        [Case([*ARCHIVED, step], {"gate --from kept.rigpact.zip": 1}, [f"1. error contract, {BUNDLE}", "RP979"])
-         for step in (replaced(BUNDLE, "{", "{ "), gone(BUNDLE))]),
-    "an archive whose findings were edited by hand": (
-        "exit 2: other words than its hash says",
-        [Case([BROKEN, settings(GATE), ran("gate --archive kept.rigpact.zip", 1), forged], {"gate --from kept.rigpact.zip": 2})]),
     "a file that [gate] names and that is not there": (
         "exit 2; `rigpact init --status` says which part and how to get it",
         [Case([settings(WHOLE), gone(MODEL)], {"init --status": 2}, ["missing        model: model.onnx"]),
@@ -578,8 +555,6 @@ PASSES: dict[str, tuple[str, list[Case]]] = {
     "`tolerance-factor = 8192`: an engine in half precision": (
         "passes; the differences that it allows are shown",
         [Case([settings(f"{GATE}[gate.thresholds]\ntolerance-factor = 8192\n")], {"gate": 0})]),
-    "an archive judged where its files are the same": (
-        "passes", [Case(ARCHIVED, {"gate --from kept.rigpact.zip": 0}, [], ["RP979"])]),
     "a file that is not there, waived with owner, reason and day": (
         "`init --status` and `gate` pass, and both show the waiver",
         [Case([settings(WHOLE + WAIVED), gone(MODEL)], {"init --status": 0, "gate": 0}, ["the spine is rebuilt"])]),

@@ -33,7 +33,7 @@ def drawn():
 def page(drawn, tmp_path_factory):
     """The drawn run's page."""
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_html(path, drawn_gate(drawn), [drawn.run])
+    write_html(path, drawn_gate(drawn))
     return path
 
 
@@ -49,7 +49,7 @@ def show(browser, drawn, tmp_path):
     """Opens a page of some runs, of the drawn run's gate if no other is given; it opens without an error."""
 
     def call(*runs, gate=None):
-        write_html(tmp_path / "page.html", gate or drawn_gate(drawn), runs)
+        write_html(tmp_path / "page.html", gate or drawn_gate(drawn, *runs))
         browser.open(tmp_path / "page.html")
         assert browser.errors() == []
 

@@ -9,7 +9,7 @@ import numpy as np
 from rigpact.contract.findings import FindingsReport, Ledger
 from rigpact.contract.rules.family import answers as rules
 from rigpact.reports.comparing.stage_comparison import Address
-from rigpact.reports.gate.compared_run import ComparedRun
+from rigpact.reports.gate.measured import ComparedRun
 from rigpact.reports.gate.report import GateReport, Part
 
 from .oracle import Matrix, Vector, turn
@@ -60,8 +60,12 @@ def _vector(chance, size):
     return x, y, z
 
 
-def drawn_gate(drawn, **changes):
-    """A gate that fails on the drawn run: one error that the picture can show, one warning, one passing part."""
+def drawn_gate(drawn, *runs, **changes):
+    """A gate that fails on the drawn run: one error that the picture can show, one warning, one passing part.
+
+    runs: what is drawn in its place, and beside it in parts of their own.
+    """
+    shown, *others = runs or (drawn.run,)
     frame = int(drawn.run.frames[WRONG_COLUMN])
     address = Address("y_out", 6 * WRONG_BONE, "BoneRotations6D", "bone_7", "6D[0]")
     differs = rules.STAGE_DIFFERS.at(
@@ -70,9 +74,10 @@ def drawn_gate(drawn, **changes):
     )  # fmt: skip
     cut = rules.CUT_OFF.at("engine.trace.jsonl", "", holder="engine.trace.jsonl", truncation="line 42 has no end")
     parts = (
-        Part("engine-trace/walk", "Engine trace: walk", FindingsReport((differs,), Ledger(2880, 2880))),
+        Part("engine-trace/walk", "Engine trace: walk", FindingsReport((differs,), Ledger(2880, 2880)), run=shown),
         Part("check", "The bundle against the rules", FindingsReport((cut,), Ledger(32, 30, 1))),
         Part("teacher-parity", "Teacher predictions", FindingsReport((), Ledger(8832, 8832))),
+        *(Part(f"engine-trace/{run.name}", run.name, FindingsReport((), Ledger(1, 1)), run=run) for run in others),
     )
     provenance = {"rigpact": "0.1.0", "norm_template.json": "ab" * 32}
     gate = GateReport(parts, provenance, {"breaking": "no base revision"}, ("Run `rigpact explain` & look.",))

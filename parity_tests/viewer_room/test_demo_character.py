@@ -28,10 +28,8 @@ def pictures(tmp_path_factory):
     return folder
 
 
-def test_the_command_writes_it_an_archive_writes_it_again_and_the_docs_show_it(
-    browser, demo_bundle, tmp_path, checkout, monkeypatch
-):
-    """The page attached to a bug and the page from the archive must be equal. Pixels of the docs' picture are not compared."""
+def test_the_command_writes_it_and_the_docs_show_it(browser, demo_bundle, tmp_path, checkout, monkeypatch):
+    """The page attached to a bug opens where the cause turns most. Pixels of the docs' picture are not compared."""
     monkeypatch.chdir(tmp_path)
     for name in ("norm_template.json", "pretrain_template.json", "model.onnx", "clips/Sneak_Turn.json"):
         shutil.copy(demo_bundle / name, tmp_path)
@@ -39,9 +37,7 @@ def test_the_command_writes_it_an_archive_writes_it_again_and_the_docs_show_it(
     assert run_command_line(["run", "--contract", "norm_template.json", *driven.split()]) == 0
     as_engine(tmp_path / "engine.trace.jsonl")
     assert run_command_line(["init"]) == 0
-    assert run_command_line(["gate", "--html", "gate.html", "--archive", "kept.rigpact.zip"]) == 1
-    assert run_command_line(["gate", "--from", "kept.rigpact.zip", "--html", "again.html"]) == 1
-    assert (tmp_path / "gate.html").read_bytes() == (tmp_path / "again.html").read_bytes()
+    assert run_command_line(["gate", "--html", "gate.html"]) == 1
     browser.open(tmp_path / "gate.html")
     assert (browser.errors(), browser.requests()) == ([], [(tmp_path / "gate.html").as_uri()])
     assert "compose_order = prev_delta" in browser.text("#first-title")

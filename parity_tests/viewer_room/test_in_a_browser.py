@@ -189,7 +189,7 @@ def test_a_name_stays_text_and_no_script_of_others_runs(opened):
     ids=["no skeleton", "parents in a circle", "no names"],
 )  # fmt: skip
 def test_a_skeleton_that_is_none_stops_nothing(browser, show, drawn, changes, place, says):
-    """Many bundles name no rest offsets; archives are files, and files can be anything. The errors are shown all the same."""
+    """Many bundles name no rest offsets, or something else. The errors are shown all the same."""
     show(drawn.changed(**changes).run)
     assert browser.state()["column"] == WRONG_COLUMN
     assert says in browser.text(place)
@@ -250,13 +250,13 @@ def test_it_plays_in_the_recordings_own_time(opened):
 def test_several_recordings_share_the_viewer(browser, show, drawn):
     """A gate replays more than one clip."""
     other = drawn.changed(name="run", fps=60.0)
-    show(other.run, drawn.run)
+    show(drawn.run, other.run)
+    assert browser.text("#cell").endswith("(4.07 s) · 5°, 3.25 cm")
     browser.choose("#run", "1")
     assert browser.state()["run"] == 1
-    assert browser.text("#cell").endswith("(4.07 s) · 5°, 3.25 cm")
-    browser.choose("#run", "0")
+    assert browser.text("#cell").endswith("(2.03 s) · 5°, 3.25 cm")
     browser.find(".show").click()
-    assert browser.state()["run"] == 1, "the finding belongs to the recording named walk"
+    assert browser.state()["run"] == 0, "the finding belongs to the recording named walk"
     assert browser.errors() == []
 
 
@@ -265,8 +265,8 @@ def test_recordings_of_one_name_keep_to_their_parts(browser, show, drawn):
     gate = drawn_gate(drawn)
     engine, check, _ = gate.parts
     findings = tuple(replace(each) for each in engine.report.findings)
-    teacher = Part("teacher-parity/walk", "Teacher's walk", replace(engine.report, findings=findings))
-    show(drawn.run, drawn.run, gate=replace(gate, parts=(teacher, check, engine)))
+    teacher = Part("teacher-parity/walk", "Teacher's walk", replace(engine.report, findings=findings), run=drawn.run)
+    show(gate=replace(gate, parts=(teacher, check, engine)))
     options = browser.run("return [...document.querySelector('#run').options].map((option) => option.textContent)")
     assert options == ["Teacher's walk", "Engine trace: walk"]
     assert browser.run("return [...document.querySelectorAll('.step + p .show')].map((b) => b.dataset.run)") == [

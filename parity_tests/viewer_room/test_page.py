@@ -45,18 +45,18 @@ def test_ten_seconds_of_a_large_character_stay_below_a_megabyte():
     chance = np.random.default_rng(1)
     noise = 10.0 ** chance.uniform(-6, 1.5, (600, 65))
     stages = {"stages": [(f"stage_{i}", "") for i in range(15)], "ratios": 10.0 ** chance.uniform(-3, 5, (15, 600))}
-    size = len(render_html(drawn_gate(drawn), [drawn.changed(deg=noise, cm=noise, **stages).run]).encode())
+    size = len(render_html(drawn_gate(drawn, drawn.changed(deg=noise, cm=noise, **stages).run)).encode())
     assert size <= MEGABYTE, size
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("frames", [40, 9000])
 def test_the_same_answer_gives_the_same_bytes(frames, tmp_path):
-    """A report in an archive is compared by its hash; a set's order, which the seed changes, would break it."""
+    """A report that somebody kept is compared by its hash; a set's order, which the seed changes, would break it."""
     code = (
         "import sys; from parity_tests.viewer_room.drawn import Drawn, drawn_gate;"
         "from rigpact.reports.viewer import write_html;"
-        f"drawn = Drawn.with_one_error(frames={frames}, bones=8); write_html(sys.argv[1], drawn_gate(drawn), [drawn.run])"
+        f"drawn = Drawn.with_one_error(frames={frames}, bones=8); write_html(sys.argv[1], drawn_gate(drawn))"
     )
     checkout = str(Path(__file__).parents[2])
     for seed in ("1", "2"):
@@ -96,7 +96,7 @@ def test_text_of_files_cannot_leave_its_place():
     drawn = Drawn.with_one_error()
     drawn = drawn.changed(name=evil, bone_names=[evil] * 12)
     gate = drawn_gate(drawn, provenance={evil: evil}, not_asked={evil: evil}, next_steps=(evil, f"`{evil}`"))
-    text = render_html(gate, [drawn.run])
+    text = render_html(gate)
     assert "<img" not in text
     assert "<!--" not in text
     assert text.count("<script") == text.count("</script>") == 2
@@ -118,7 +118,7 @@ def test_the_largest_errors_of_a_long_run_are_kept():
         frames=np.arange(frames), deg=deg, cm=None, reference=still, engine=still, stages=[("y_out", "")],
         ratios=ratios[None],
     ).run  # fmt: skip
-    shown = embedded(render_html(drawn_gate(drawn), [run]))["runs"][0]
+    shown = embedded(render_html(drawn_gate(drawn, run)))["runs"][0]
     assert len(shown["frames"]) < frames / 2
     assert {1234, 4321} <= set(shown["frames"])  # the first that is not finite is the worst; the first divergence
     assert shown["frames"][shown["first"]["column"]] == 4321
@@ -130,7 +130,7 @@ def test_the_largest_errors_of_a_long_run_are_kept():
 
 def test_every_figure_stands_in_a_table_too(drawn):
     """A canvas says nothing to a screen reader, and cannot be copied into a ticket."""
-    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_html(drawn_gate(drawn), [drawn.run])))
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", render_html(drawn_gate(drawn))))
     frame = drawn.run.frames[WRONG_COLUMN]
     assert f"bone_7 {WRONG_DEG:g} {WRONG_DEG / 40:.3g} {WRONG_CM} {frame}" in text
     assert f"y_out ✕ beyond 1000 {frame}" in text
@@ -158,7 +158,7 @@ def test_an_old_report_survives_a_failed_write(tmp_path, drawn):
     path.write_text("yesterday's", encoding="utf-8")
     broken = drawn.changed(reference=drawn.run.reference[:WRONG_COLUMN])
     with pytest.raises(IndexError):
-        write_html(path, drawn_gate(drawn), [broken.run])
+        write_html(path, drawn_gate(drawn, broken.run))
     assert path.read_text(encoding="utf-8") == "yesterday's"
     assert [child.name for child in tmp_path.iterdir()] == ["report.html"]
 
@@ -166,9 +166,9 @@ def test_an_old_report_survives_a_failed_write(tmp_path, drawn):
 def test_the_page_opens_on_what_failed(drawn):
     """A reader who opens a failed gate used to see the first recording, which was sound."""
     sound = replace(drawn.run, name="sound")
-    passing = Part("teacher/sound", "Training file sound", FindingsReport((), Ledger(10, 10)))
+    passing = Part("teacher/sound", "Training file sound", FindingsReport((), Ledger(10, 10)), run=sound)
     gate = drawn_gate(drawn)
-    text = render_html(replace(gate, parts=(passing, *gate.parts)), [sound, drawn.run])
+    text = render_html(replace(gate, parts=(passing, *gate.parts)))
     assert [run["name"] for run in embedded(text)["runs"]] == [drawn.run.name, "sound"]
     said = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text))
     assert said.index("engine: narrow, solid") < said.index("training: narrow, solid")
@@ -195,8 +195,9 @@ def test_the_page_opens_on_what_failed(drawn):
 )  # fmt: skip
 def test_nothing_is_drawn_that_a_finding_denies(drawn, finding, bones, said):
     """A residual drawn as a pose showed a finger 69 degrees off, beside the finding that it is no pose."""
-    part = Part("teacher/walk", "Training file walk", FindingsReport((), Ledger(1, 1), {"b": "walk.json"}))
+    run, report = drawn.changed(against="clip").run, FindingsReport((), Ledger(1, 1), {"b": "walk.json"})
+    part = Part("teacher/walk", "Training file walk", report, run=run)
     files = Part("files", "Files", FindingsReport((finding,), Ledger(1, 1)))
-    text = render_html(GateReport((files, part), {}), [drawn.changed(against="clip").run])
+    text = render_html(GateReport((files, part), {}))
     assert len(embedded(text)["runs"][0]["bones"]) == bones
     assert said in text

@@ -35,7 +35,6 @@ class Kind(StrEnum):
     COLUMNS = "file of named columns"
     ENGINE_LOG = "engine log"
     MODEL = "model"
-    ARCHIVE = "archive of results"
     SETTINGS = "settings file"
     CONFIGURATION = "configuration in YAML"
     SCRIPT = "Python file"

@@ -136,8 +136,7 @@ nan --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24
 sweep --contract CONTRACT MORE CLIP --onnx model.onnx --frames 24 --processes 1 --out aside/swept
 init
 init --status
-gate --archive aside/kept.rigpact.zip
-gate --from aside/kept.rigpact.zip --html aside/page.html
+gate --html aside/page.html
 gate --selftest --only bundle
 """
 """Every command on a project's files, in an order in which each finds the files that it needs."""

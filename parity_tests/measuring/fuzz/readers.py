@@ -39,7 +39,7 @@ from ...readers_room import samples
 from ...trust_room import infinity_models
 from ..pages.generated_docs import SAMPLES, sample_text
 from .mutations import revalued
-from .seeds import Seed, archived, framed, packed, rewired, tensors, zipped
+from .seeds import Seed, framed, packed, rewired, tensors, zipped
 
 FILES = Path(__file__).with_name("files")
 SYSTEMS = ("blender_ik/blender_ik.json", "imu_pose/imu_pose.json", "neurarig/neurarig.json", "neurarig/neurarig_plugin.toml",
@@ -60,7 +60,6 @@ PROBED = (
     "run made_probe.trace.jsonl --frames 3 --out made.trace.jsonl --contract",
 )
 DRAFTED = ("init --force --out made.toml --from FILE", "check made.toml")
-REPORTS = "json junit sarif github markdown html"
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,6 @@ class _Character:
 def all_readers(folder: Path) -> list[Reader]:
     """Every reader; its files lie in the folder."""
     own, soon = _Character(folder), str(date.today() + timedelta(30))
-    archive = own.made("sound.rigpact.zip", *["gate", "--config", "gate.toml", "--archive"])
     known = own.made(
         "known_sound.json", *f"check sound_other.json --owner a --reason b --expires {soon} --write-baseline".split(" ")
     )
@@ -161,8 +159,6 @@ def all_readers(folder: Path) -> list[Reader]:
     clip = asked("check sound_bundle.json FILE", *RUNS)
     compare = asked(f"diff sound.trace.jsonl FILE {BUNDLE}")
     explain = asked(f"explain FILE {BUNDLE} --mode teacher --budget 1")
-    kept = "gate --from sound.rigpact.zip --config"
-    reports = " ".join(f"--report {each}=made.{each}" for each in REPORTS.split())
     rounding = f"? explain sound.trace.jsonl {BUNDLE} --clip sound_clip.json --onnx FILE --budget 1"
     return [
         Reader("bundle", asked("check FILE", "show FILE", *(f"run sound_clip.json {each[9:].replace('sound_bundle.json', 'FILE')}"
@@ -186,10 +182,9 @@ def all_readers(folder: Path) -> list[Reader]:
         Reader("ONNX model", asked("check FILE", "check sound_bundle.json FILE", f"run sound_clip.json {BUNDLE} --onnx FILE "
                                    "--frames 3 --out made.trace.jsonl"), model, 20),
         Reader("model compared", asked("? diff sound.onnx FILE", rounding), model),
-        Reader("archive", asked(f"gate --from FILE --config gate.toml {reports}"), [archived("a.rigpact.zip", archive)], 60),
-        Reader("configuration", asked(f"{kept} FILE"), [_text("rigpact.toml", "settings.toml", own=revalued)]),
+        Reader("configuration", asked("gate --config FILE"), [_text("rigpact.toml", "settings.toml", own=revalued)], 20),
         Reader("conventions", asked(f"run sound_clip.json {RUN} --conventions FILE"), [_text("set.toml", own=revalued)]),
-        Reader("known findings", asked(f"{kept} known.toml"), [Seed("known.json", known)]),
+        Reader("known findings", asked("gate --config known.toml"), [Seed("known.json", known)], 20),
         Reader("numbers", asked("check ofSUFFIX.toml", *(f"{each} ofSUFFIX.toml" for each in PROBED)), _numbers(folder), 20),
         Reader("declared contract", asked("check FILE", "show FILE", *(f"{each} FILE" for each in PROBED),
                                           f"? {PROBED[1]} FILE --mode free"), _declared(folder), 20),

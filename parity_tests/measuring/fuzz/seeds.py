@@ -5,9 +5,7 @@ what somebody does who forges a file.
 """
 
 import gzip
-import hashlib
 import io
-import json
 import random
 import zipfile
 import zlib
@@ -15,7 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
 import zstandard
 
 from .mutations import changed, file_changed
@@ -69,10 +66,6 @@ def packed(name: str, content: bytes) -> Seed:
 
 def zipped(name: str, content: bytes) -> Seed:
     return of_parts(name, _members(content), _zip)
-
-
-def archived(name: str, content: bytes) -> Seed:
-    return of_parts(name, _members(content), _forged)
 
 
 def tensors(name: str, content: bytes) -> Seed:
@@ -143,15 +136,3 @@ def _zip(parts: Parts) -> bytes:
         for name, content in parts.items():
             archive.writestr(zipfile.ZipInfo(name), content)
     return stream.getvalue()
-
-
-def _forged(parts: Parts) -> bytes:
-    try:
-        manifest = json.loads(parts["manifest.json"])
-        others = {name: content for name, content in parts.items() if name != "manifest.json"}
-        manifest["members"] = {name: hashlib.sha256(content).hexdigest() for name, content in others.items()}
-        said = {key: value for key, value in manifest.items() if key != "sha256"}
-        manifest["sha256"] = hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()
-        return _zip({"manifest.json": json.dumps(manifest).encode(), **others})
-    except (ValueError, TypeError, AttributeError, RecursionError):  # the manifest itself was changed
-        return _zip(parts)

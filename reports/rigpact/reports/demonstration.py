@@ -111,7 +111,7 @@ def write_page(*, is_robot: bool) -> Path:
     write_bytes(FILE_NAME, ASKED[is_robot].encode())
     configuration = read_configuration(Path(FILE_NAME))
     measurement = measure_gate(configuration)
-    write_html(PAGE, judge_gate(measurement, configuration, today()), measurement.runs)
+    write_html(PAGE, judge_gate(measurement, configuration, today()))
     return PAGE.resolve()
 
 

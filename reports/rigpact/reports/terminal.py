@@ -31,7 +31,6 @@ from rigpact.contract.findings import (
     Ledger,
     Rule,
     Severity,
-    Verdict,
     number_of,
 )
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-_VERDICTSTYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
+VERDICT_STYLES = {"pass": "bold green", "fail": "bold red", "undetermined": "bold yellow"}
 _LOG_WIDTH = 140
 """Width of tables in a pipe or a CI log, which have no width."""
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -151,54 +150,36 @@ def _encodable(value: object) -> object:
     return value
 
 
-def print_report(report: FindingsReport, console: Console | None = None, answer: str = "") -> None:
-    """Print the findings, then the verdict with its account. answer: for the last line."""
-    console = console or stdout()
-    print_findings([[finding] for finding in report.findings], console)
-    print_verdict(report, console, answer)
-
-
 def print_findings(groups: Iterable[Sequence[Finding]], console: Console) -> None:
     """Print the first finding of each group with the places of the others; of each rule the first groups."""
     found: Counter[Rule] = Counter()
     for finding, *others in groups:
         found[finding.rule] += 1
-        if found[finding.rule] <= FINDINGS_SHOWN:
-            severity = finding.rule.severity
-            line = Text(f"{plain(finding.place)}: {finding.rule.code} ")
-            line.append(severity.value, style=STYLES[severity]).append(f": {plain(finding.message)}")
-            console.print(line)
-            console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))
-            if others:
-                console.print(Text(f"  also in {_places(others)}", style="dim"))
+        if found[finding.rule] > FINDINGS_SHOWN:
+            continue
+        severity = finding.rule.severity
+        line = Text(f"{plain(finding.place)}: {finding.rule.code} ")
+        console.print(line.append(severity.value, style=STYLES[severity]).append(f": {plain(finding.message)}"))
+        console.print(Text(f"  hint: {plain(finding.rule.hint)}", style="dim"))
+        if others:
+            names = list(dict.fromkeys(plain(each.file) for each in others))
+            more = len(names) - PLACES_SHOWN
+            rest = f" and {number_of(more, 'more file')}" if more > 0 else ""
+            console.print(Text(f"  also in {', '.join(names[:PLACES_SHOWN])}{rest}", style="dim"))
     for rule, number in found.items():
         if number > FINDINGS_SHOWN:
-            _print_more(rule, number - FINDINGS_SHOWN, console)
-
-
-def _places(findings: Sequence[Finding]) -> str:
-    names = list(dict.fromkeys(plain(finding.file) for finding in findings))
-    more = len(names) - PLACES_SHOWN
-    return ", ".join(names[:PLACES_SHOWN]) + (f" and {number_of(more, 'more file')}" if more > 0 else "")
-
-
-def _print_more(rule: Rule, number: int, console: Console) -> None:
-    line = Text(f"{number} more of {rule.code} ").append(rule.severity.value, style=STYLES[rule.severity])
-    console.print(line.append(f" ({rule.name}); --format json has every finding", style="default"))
+            line = Text(f"{number - FINDINGS_SHOWN} more of {rule.code} ")
+            line.append(rule.severity.value, style=STYLES[rule.severity])
+            console.print(line.append(f" ({rule.name}); --format json has every finding", style="default"))
 
 
 def print_verdict(report: FindingsReport, console: Console, answer: str = "") -> None:
     """Print the verdict, the number of findings by severity, the ledger, and the answer: of a failure its first error."""
-    line = verdict_word(report.verdict)
+    line = Text(report.verdict.upper(), style=VERDICT_STYLES[report.verdict])
     first = next((f"first: {each.message}" for each in report.findings if each.rule.severity is Severity.ERROR), "")
     said = filter(None, (severities_text(report.count), account_text(report.ledger), plain(answer or first)))
     line.append(f": {'; '.join(said)}", style="default")
     sum_up(line, console)
-
-
-def verdict_word(verdict: Verdict) -> Text:
-    """The verdict in capitals, in its colour."""
-    return Text(verdict.upper(), style=_VERDICTSTYLES[verdict])
 
 
 def severities_text(count: Callable[[Severity], int]) -> str:
@@ -280,11 +261,15 @@ _HUGE = 1e6
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence. style: of a terminal. rank: its place in a comment, the smallest first; None for one that it leaves out."""
+    """A sentence. style: of a terminal, of all of it or of the word that it begins with.
+
+    rank: its place in a comment, the smallest first; None for one that it leaves out.
+    """
 
     text: str
     style: str = ""
     rank: int | None = None
+    word: str = ""
 
 
 @dataclass(frozen=True)
@@ -324,7 +309,8 @@ def print_body(body: Iterable[Sentence | Figures], console: Console) -> None:
     """Print sentences and tables for people."""
     for each in body:
         if isinstance(each, Sentence):
-            console.print(Text(plain(each.text), style=each.style))
+            line = Text(plain(each.word or each.text), style=each.style)
+            console.print(line.append(plain(each.text), style="default") if each.word else line)
         elif not each.is_short:
             console.print(table(each.title, each.columns, each.rows))
 
@@ -341,7 +327,8 @@ def print_with_findings(
 ) -> None:
     """Print an answer that is made of findings: what was measured, the findings, and the verdict with its account."""
     print_body(body, console)
-    print_report(report, console, headline)
+    print_findings([[finding] for finding in report.findings], console)
+    print_verdict(report, console, headline)
 
 
 def number_text(value: Any, unknown: str = "") -> str:

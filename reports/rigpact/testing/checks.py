@@ -77,10 +77,9 @@ def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
         if missing:
             yield Judgement(("check", f"{family.rules[0].code}-{family.rules[-1].code}"), partial(not_judged, missing))
             continue
-        judged = partial(_canary if family is answers.families["CANARY"] else _rule, files, strict=strict)
         for rule in family.rules:
             own.add(rule)
-            yield Judgement(("check", rule.code), partial(judged, rule))
+            yield Judgement(("check", rule.code), partial(_rule, files, rule, strict=strict))
     yield Judgement(("check", "account"), lambda: _account(files, own, strict=strict))
 
 
@@ -117,7 +116,6 @@ def _asked(files: UserFiles) -> Iterator[tuple[Texts, str]]:
     for family in filter(lambda each: _POSSIBLE[kind].issuperset(each.needs), FAMILIES):
         yield family, _lacking(files, *family.needs)
     if not kind.is_of_a_system:
-        yield answers.families["CANARY"], _lacking(files, Need.MODEL, Need.PREDICTION)
         yield answers.families["BASELINE"], "" if _lets_findings_be(files) else _NO_BASELINE
 
 
@@ -133,13 +131,6 @@ def _rule(files: UserFiles, rule: Rule, *, strict: bool) -> None:
             if entry["code"] == rule.code:
                 about = f"until {entry['expires']} by {entry['owner']}: {entry['reason']}"
                 raise NotJudged(f"{word} in {Path(did['file']).name} {about}")
-
-
-def _canary(files: UserFiles, rule: Rule, *, strict: bool) -> None:
-    for summary in files.findings.summary.get("canary", [{"not_probed": "no probe ran"}]):
-        if "not_probed" in summary:
-            raise Refuted(f"the model was not probed: {summary['not_probed']}")
-    _rule(files, rule, strict=strict)
 
 
 def _account(files: UserFiles, own: Collection[Rule], *, strict: bool) -> None:
@@ -190,7 +181,7 @@ def _parity(files: UserFiles, prediction: Path, stage: str, runs: dict[Path, Rec
     data = files.documents[prediction].data
     driving = files.clip_named([data.get("source_json"), data.get("clip")])
     run = RecordedRun(str(prediction), prediction.stem, None if driving is None else str(driving))
-    recorded = files.project.recording(run)
+    recorded = files.project.recording_of(run.file)
     if prediction not in runs:
         files.network  # noqa: B018 - raises where there is none
         runs[prediction] = reference_of(files.project, run, recorded)
@@ -246,7 +237,7 @@ def _stage_text(diagnosis: Diagnosis, verdict: StageVerdict, of: Recorded) -> st
 
 
 def _diagnosis(files: UserFiles, path: Path) -> Diagnosis:
-    recording = files.project.recording(RecordedRun(str(path), path.name))
+    recording = files.project.recording_of(path)
     driving = files.clip_named([recording.trace.header.clip])
     drive = None if driving is None else files.project.drive(driving)
     network = None if files.paths.onnx is None else files.network

@@ -213,7 +213,8 @@ class UserFiles:
         """The findings of `rigpact check` on all files together, after the configuration is applied."""
         paths = self.paths
         documents = (self.bundle, *self.documents.values())
-        request = CheckRequest(documents, self.recordings, model=paths.onnx, companion=paths.companion)
+        recordings = self.recordings if self.bundle.kind.is_of_a_system else ()
+        request = CheckRequest(documents, recordings, model=paths.onnx, companion=paths.companion)
         return configured_report(check_files(request), self.configuration, today())
 
 

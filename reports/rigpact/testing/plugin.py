@@ -59,13 +59,12 @@ def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def rigpact_traces(rigpact_files: UserFiles) -> dict[str, Trace]:
     """Every `--rigpact-trace` by its file name."""
-    from rigpact.contract.settings.gate import RecordedRun
     from rigpact.testing.files import short_names
 
     if not rigpact_files.paths.traces:
         pytest.skip("no --rigpact-trace")
     names = short_names(rigpact_files.paths.traces, suffix=True)
-    return {name: rigpact_files.project.recording(RecordedRun(str(path), name)).trace for path, name in names.items()}
+    return {name: rigpact_files.project.recording_of(path).trace for path, name in names.items()}
 
 
 @pytest.fixture(scope="session")

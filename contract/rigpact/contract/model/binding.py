@@ -1,16 +1,12 @@
-"""Binding: what of a model a network takes, which input orders an engine cannot tell apart, and vectors that can.
+"""Binding: what of a model a network takes, and which input orders an engine cannot tell apart.
 
-The engine binds five vectors to five inputs by position, as bytes. What follows from the widths alone stands here, and the canary
-vectors; rigpact.reports.engine.canary runs a model on them. Games' exporters add outputs of constants and copies, and inputs that
-no answer is made of: those may be left out.
+The engine binds five vectors to five inputs by position, as bytes. What follows from the widths alone stands here. Games'
+exporters add outputs of constants and copies, and inputs that no answer is made of: those may be left out.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
-
-import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.graph import ModelGraph, TensorSignature, open_model
@@ -23,8 +19,6 @@ Widths = Mapping[str, int | None]
 """Width by input name, None where any width fits (a dynamic axis, or one that only the network knows)."""
 ORDERS: tuple[Order, ...] = tuple(permutations(INPUTS))
 """All 120 input orders, the contract's first."""
-CANARY_ROWS = 4
-_CANARY_STEPS, _CANARY_SCALE = 101, 64.0
 
 
 @dataclass(frozen=True)
@@ -72,21 +66,6 @@ def interchangeable_pairs(widths: Widths) -> tuple[tuple[str, str], ...]:
     return tuple(
         (first, second) for first, second in combinations(INPUTS, 2) if widths[first] == widths[second] is not None
     )
-
-
-def canary_inputs(widths: Mapping[str, int], rows: int = CANARY_ROWS) -> dict[str, NDArray[np.float32]]:
-    """Fixed distinctive vectors, one float32 matrix (rows, width) an input.
-
-    Multiples of 1/64 within ±0.79, exact in any language and any text: within the range of normalised features, below
-    every clamp, without repeats between inputs, rows or neighbouring channels.
-    """
-    return {name: _canary(place, rows, widths[name]) for place, name in enumerate(INPUTS)}
-
-
-def _canary(place: int, rows: int, width: int) -> NDArray[np.float32]:
-    row, channel = np.meshgrid(np.arange(rows), np.arange(width), indexing="ij")
-    steps = ((2 * place + 3) * channel + 17 * row + 7 * place + 1) % _CANARY_STEPS
-    return ((steps - _CANARY_STEPS // 2) / _CANARY_SCALE).astype(np.float32)
 
 
 Bound = tuple[TensorSignature, ...]

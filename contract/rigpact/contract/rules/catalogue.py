@@ -181,7 +181,7 @@ ALL_RULES: tuple[Rule, ...] = tuple(
     sorted((rule for family in (*FAMILIES, *MEASURED) for rule in family.rules), key=lambda rule: rule.code)
 )
 """Every rule, by code."""
-RETIRED: tuple[str, ...] = ()
+RETIRED = ("RP415", "RP416", "RP417", "RP418", "RP419", "RP427", "RP451", "RP979")
 """Codes of rules that are gone; never to be used again."""
 _SEVERITIES = list(Severity)
 

@@ -177,7 +177,7 @@ def _rule(rule: str, message: str, hint: str, why: str, about: str = "", follows
 
 
 answers, geometry = Rules("answers"), Rules("geometry")
-"""Rules whose findings come with a measurement: two recordings, a run, a canary, waivers, the gate; a training side's functions.
+"""Rules whose findings come with a measurement: two recordings, a run, waivers, the gate; a training side's functions.
 
 Whoever measures judges the numbers; these rules judge no file.
 """

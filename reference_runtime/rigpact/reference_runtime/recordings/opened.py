@@ -292,7 +292,7 @@ FORMATS: dict[str, Format] = {
     ".mcap": Format(columns=_other("bags", "read_mcap"), mark=b"\x89MCAP0\r\n"),
     ".parquet": Format(columns=_other("stores", "read_parquet"), mark=b"PAR1"),
     ".toml": Format(_kind_of_toml), ".onnx": Format(Kind.MODEL), ".py": Format(Kind.SCRIPT),
-    ".yaml": _YAML, ".yml": _YAML, ".rigpact.zip": Format(Kind.ARCHIVE),
+    ".yaml": _YAML, ".yml": _YAML,
 }  # fmt: skip
 """Every format, by the end of a file's name. The first row that fits counts."""
 TRACE_ENDINGS = tuple(ending for ending, each in FORMATS.items() if each.trace)

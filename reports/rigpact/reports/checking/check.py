@@ -124,7 +124,7 @@ def _is_artefact(file: Opened) -> bool:
 class CheckRequest:
     """Files to judge together: JSON artefacts already read, the model and the recordings as paths.
 
-    model_beside, beside: a model that belongs to them, and files to run the model on, that are judged elsewhere.
+    model_beside: a model that belongs to them, and is judged elsewhere.
     with_own_models: judge the models that a contract names, where no other is given. declared: conventions of both
     sides: a finding that says no more is left out.
     """
@@ -134,7 +134,6 @@ class CheckRequest:
     model: Path | None = None
     companion: Path | None = None
     model_beside: Path | None = None
-    beside: Sequence[Document] = ()
     with_own_models: bool = True
     declared: Mapping[str, Any] = field(default_factory=dict)
 
@@ -191,17 +190,11 @@ def _checked(request: CheckRequest) -> FindingsReport:
         chosen = models or (None if request.with_own_models else ())
         return check(Artefacts(system=system_files(contracts[0], chosen, request.recordings, request.declared)))
     subject = _subject(request)
-    if request.recordings and (subject.bundle is None or subject.model is None):
+    if request.recordings:
         with opened(request.recordings[0]) as found:  # which says of a file that is none what it is
-            hint = (
-                "rigpact diff, rigpact explain; with bundle and model beside it `check` finds the order of the inputs"
-            )
+            hint = "rigpact diff, rigpact explain, which also names another order of the network's inputs"
             raise UnusableInput(found.name, "a trace", "clips or teacher files", hint)
-    if subject.bundle is None or subject.model is None:
-        return check(subject)
-    from rigpact.reports.engine.canary import with_canary  # a commit hook of a contract does not load the runtime
-
-    return with_canary(check(subject), subject, request.recordings, request.beside)
+    return check(subject)
 
 
 def _subject(request: CheckRequest) -> Artefacts:

@@ -169,16 +169,11 @@ def _checked(request: CheckRequest) -> FindingsReport:
 
 def _show(report: FindingsReport, console: Console) -> None:
     from rigpact.reports.checking.check import declared_text
-    from rigpact.reports.terminal import plain, print_body, print_findings, print_verdict
+    from rigpact.reports.terminal import plain, print_findings, print_verdict
 
     model = report.summary.get("model", {})
     for line in model.get("facts", ()):
         console.print(plain(line), markup=False, highlight=False)
-    if "canary" in report.summary:
-        from rigpact.reports.engine.canary import canary_sentences
-
-        print_body(canary_sentences(report), console)
-
     groups: dict[tuple[int, str, int], list[Finding]] = {}
     for place, cause in enumerate(one_part("check", "", report).causes):
         told: Counter[tuple[str, str]] = Counter()

@@ -21,7 +21,6 @@ from rigpact.reports.command_line import report_formats as formats
 
 if TYPE_CHECKING:
     from rigpact.contract.settings.configuration import Configuration
-    from rigpact.reports.gate.compared_run import ComparedRun
     from rigpact.reports.gate.found_files import FoundFiles
     from rigpact.reports.gate.measured import GateMeasurement
     from rigpact.reports.gate.report import GateReport
@@ -36,10 +35,6 @@ PlantKind = StrEnum("PlantKind", "BUNDLE COMPANION CLIP MODEL TRAINING ENGINE RE
 def gate(
     *,
     config: options.ConfigFile = None,
-    archive: Annotated[Path | None, options.option("--archive", "FILE", "Keep the results: NAME.rigpact.zip.")] = None,
-    from_archive: Annotated[
-        Path | None, options.option("--from", "ARCHIVE", "Answer from kept results; nothing is run.")
-    ] = None,
     base: options.Base = None,
     selftest: Annotated[
         bool, typer.Option("--selftest", help="Plant defects in copies of your files: the gate must fail.")
@@ -52,26 +47,20 @@ def gate(
 ) -> None:
     """Judge everything that a change can break: one verdict.
 
-    [gate] in rigpact.toml names the files; `rigpact init` writes one. --base wins over [gate]. Kept results are judged by the
-    settings that govern here; where there are none, the answer is shown as it was given. Exit status 0: everything that was
-    asked for was judged and is well, the gate noticed every planted defect; 1: findings; 2: something could not be judged.
+    [gate] in rigpact.toml names the files; `rigpact init` writes one. --base wins over [gate]. Exit status 0: everything that
+    was asked for was judged and is well, the gate noticed every planted defect; 1: findings; 2: something could not be judged.
     """
     from rigpact.contract.files import refuse_output
     from rigpact.contract.files.reading import as_reached, working_directory
     from rigpact.contract.settings.configuration import FILE_NAME
-    from rigpact.reports.gate.archive import write_archive
+    from rigpact.reports.renderers.for_people import print_gate
 
-    files = formats.asked_formats()
-    given: dict[str, object] = {"--archive": archive, "--from": from_archive, "--base": base, "--strict": strict}
-    given |= {"--report": set(files) - {"html"}, "--html": "html" in files}
-    words = [name for name, value in given.items() if value]
     if selftest or only:
-        _refuse_beside_selftest(words, output_format, is_asked=selftest)
-    kept, source = (path.absolute() if path else None for path in (archive, from_archive))
-    formats.refuse_one_path_twice([output.path for output in formats.ASKED.get()] + ([kept] if kept else []))
+        files = formats.asked_formats()
+        given: dict[str, object] = {"--base": base, "--strict": strict}
+        given |= {"--report": set(files) - {"html"}, "--html": "html" in files}
+        _refuse_beside_selftest([name for name, value in given.items() if value], output_format, is_asked=selftest)
     configuration = options.configuration_from_option(config)
-    if source is not None and (configuration is None or configuration.gate is None):
-        _show(source, [word for word in words if word in {"--archive", "--base", "--strict"}], output_format)
     if configuration is None:
         raise UnusableInput(FILE_NAME, "nothing", "a configuration with a table [gate]", "`rigpact init` writes one")
     asked = as_reached(configuration.path) if config is not None else working_directory() / FILE_NAME
@@ -83,30 +72,14 @@ def gate(
         configuration = replace(configuration, path=Path(configuration.path.name), gate=settings)
         if selftest:
             _selftest(configuration, only or (), output_format)
-        measurement, answer = _answer(configuration, found, asked, source, base)
-        if kept is not None:
-            write_archive(kept, measurement, answer)
+        measurement, answer = _answer(configuration, found, asked, base)
         for output in formats.ASKED.get():
             refuse_output(output.path)  # which files were read is known now, and nothing was said yet
-        _print_answer(answer, output_format, measurement.runs)
+        formats.print_found(answer, print_gate, output_format, partial(formats.print_rendered, answer))
     for part in measurement.parts:
         for remark in part.remarks:
             sys.stderr.write(f"{part.name}: {remark}\n")
     raise typer.Exit(answer.exit_code)
-
-
-def _show(archive: Path, words: Sequence[str], output_format: str) -> NoReturn:
-    """The answer of an archive as it was given. words: options that only a judgement has."""
-    from rigpact.contract.settings.configuration import FILE_NAME
-    from rigpact.reports.gate.archive import read_archive
-    from rigpact.reports.terminal import say_aside
-
-    if words:
-        raise UnusableInput(FILE_NAME, f"nothing, and {', '.join(words)}", "settings with a table [gate] to judge by")
-    kept = read_archive(archive)
-    _print_answer(kept.report, output_format, kept.runs)
-    say_aside("no settings with a table [gate] here: this is the answer as it was given")
-    raise typer.Exit(kept.report.exit_code)
 
 
 def _refuse_beside_selftest(words: Sequence[str], output_format: str, *, is_asked: bool) -> None:
@@ -120,39 +93,26 @@ def _refuse_beside_selftest(words: Sequence[str], output_format: str, *, is_aske
 
 def _selftest(configuration: Configuration, only: Sequence[PlantKind], output_format: str) -> NoReturn:
     """Plant defects in copies of the project's files, and say which the gate notices."""
-    from rigpact.contract.settings.table import today
-    from rigpact.reports.gate.selftest import print_selftest, run_selftest
+    from rigpact.reports.gate.selftest import answer_of_selftest, run_selftest
 
     found = run_selftest(configuration, today(), [kind.value for kind in only])
-    formats.print_found(found, print_selftest, output_format)
+    formats.print_answer(found, answer_of_selftest(found), output_format)
     raise typer.Exit(found.exit_code)
 
 
 def _answer(
-    configuration: Configuration, found: Path, asked: Path, source: Path | None, base: str | None
+    configuration: Configuration, found: Path, asked: Path, base: str | None
 ) -> tuple[GateMeasurement, GateReport]:
-    """Measure, or take what an archive kept; either is judged under the eyes of the base revision."""
-    from rigpact.contract.settings.table import today
-    from rigpact.reports.gate.archive import read_archive
+    """Measure and judge, under the eyes of the base revision."""
     from rigpact.reports.gate.guarding import guarded
-    from rigpact.reports.gate.judging import judge_gate, measure_gate, other_files, rebound
+    from rigpact.reports.gate.judging import judge_gate, measure_gate
 
     guard = guarded(configuration, found, asked, base)
     measured = configuration
     if guard.is_first and configuration.gate is not None:  # nothing there can break
         measured = replace(configuration, gate=replace(configuration.gate, base=None))
-    if source is None:
-        measurement = measure_gate(measured, asked)
-        return measurement, judge_gate(measurement, configuration, today(), about_settings=guard.findings)
-    measurement = rebound(read_archive(source).measurement, measured)
-    others = tuple(other_files(measurement))
-    return measurement, judge_gate(measurement, configuration, today(), others, guard.findings)
-
-
-def _print_answer(answer: GateReport, output_format: str, runs: Sequence[ComparedRun]) -> None:
-    from rigpact.reports.renderers.for_people import print_gate
-
-    formats.print_found(answer, print_gate, output_format, lambda word: formats.print_rendered(answer, word, runs))
+    measurement = measure_gate(measured, asked)
+    return measurement, judge_gate(measurement, configuration, today(), guard.findings)
 
 
 # `rigpact init`: a project's settings for the files that lie in a folder, and a contract where none is there.

@@ -24,7 +24,6 @@ from rigpact.reports.renderers import FORMATS, HTML, Output, parse_output, rende
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rigpact.reports.gate.compared_run import ComparedRun
     from rigpact.reports.gate.report import GateReport
     from rigpact.reports.terminal import Answer, Figures, Sentence
 
@@ -38,18 +37,13 @@ def outputs_of(report: Sequence[str] | None, html: Path | None) -> list[Output]:
     from rigpact.contract.files.writing import refuse_output
 
     found = [*map(parse_output, report or ()), *([Output(HTML, html.absolute())] if html else [])]
-    refuse_one_path_twice([output.path for output in found])
+    whole = [output.path.resolve() for output in found]
+    twice = next((path for place, path in enumerate(whole) if path in whole[:place]), None)
+    if twice is not None:  # a view that reads it would show nothing, or the wrong one
+        raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
     for output in found:
         refuse_output(output.path)
     return found
-
-
-def refuse_one_path_twice(paths: Sequence[Path]) -> None:
-    """UnusableInput where one report would replace another: a view that reads it would show nothing, or the wrong one."""
-    whole = [path.resolve() for path in paths]
-    twice = next((path for place, path in enumerate(paths) if whole[place] in whole[:place]), None)
-    if twice is not None:
-        raise UnusableInput("--report", f"{twice} twice", "a file of its own for every report")
 
 
 def asked_formats() -> list[str]:
@@ -159,11 +153,11 @@ def print_comment(answer: Answer, output_format: str) -> None:
     typer.echo(comment(answer, output_format).encode("utf-8"), nl=False)
 
 
-def print_rendered(gate: GateReport, output_format: str, runs: Sequence[ComparedRun] = ()) -> None:
-    """Print a report in one of the renderers' formats, always as UTF-8. runs: what its page draws."""
+def print_rendered(gate: GateReport, output_format: str) -> None:
+    """Print a report in one of the renderers' formats, always as UTF-8."""
     from rigpact.reports.viewer import render_html
 
-    text = render_html(gate, runs) if output_format == HTML else render(gate, output_format)
+    text = render_html(gate) if output_format == HTML else render(gate, output_format)
     typer.echo(text.encode("utf-8"), nl=False)
 
 

@@ -238,8 +238,6 @@ Knobs = Annotated[list[str] | None, options.option("--set", "KNOB=V1,V2", "Value
 Processes = Annotated[
     int | None, typer.Option("--processes", min=1, help="Processes of this machine; else one for each core.")
 ]
-Retries = Annotated[int, typer.Option("--retries", min=0, help="Attempts more for a cell whose process died.")]
-RetryErrors = Annotated[bool, typer.Option("--retry-errors", help="Measure cells with an error again.")]
 
 
 def sweep(
@@ -255,8 +253,6 @@ def sweep(
     companion: options.Companion = None,
     conventions: options.ConventionsFile = None,
     processes: Processes = None,
-    retries: Retries = 2,
-    retry_errors: RetryErrors = False,
     output_format: options.Format = options.OutputFormat.TEXT,
     strict: options.Strict = False,
 ) -> None:
@@ -278,11 +274,10 @@ def sweep(
         contract, companion, onnx, clip, knobs, base=base, modes=modes, frames=frames, engine=engine.value
     )
     count = min(processes or processors(), len(plan))
-    runner = in_this_process if count == 1 else partial(in_processes, processes=count, retries=retries)
-    report = run_sweep(plan, out, runner, retry_errors=retry_errors)
-    results = report.results.as_posix()
+    runner = in_this_process if count == 1 else partial(in_processes, processes=count)
+    found = run_sweep(plan, out, runner)
     if output_format is options.OutputFormat.JSON:
-        print_json(report.summary.to_json(report.measured, results))
+        print_json(found.to_json())
     else:
-        show(partial(print_summary, report.summary, report.measured, results))
-    raise typer.Exit(report.summary.exit_code(strict=strict))
+        show(partial(print_summary, found))
+    raise typer.Exit(found.exit_code(strict=strict))

@@ -120,7 +120,7 @@ def measure(name: str, clip: Any, contract: Contract, network: Any = None) -> Cl
 def _others(contract: Contract) -> Iterator[Choice]:
     """Every value of every knob except the contract's own.
 
-    The order of the inputs is left out: only the model can show it, and the probe of `rigpact check` judges it.
+    The order of the inputs is left out: only the model can show it.
     """
     for name, knob in contract.system.knobs.items():
         if not knob.is_benign and not isinstance(knob, InputOrder):

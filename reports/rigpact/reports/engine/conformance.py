@@ -54,9 +54,11 @@ def conformance_vectors(contract: Contract) -> Vectors:
     runner = open_run(contract, ReplayNetwork(outputs), clip, "free", engine="numpy")
     free = run_frames(runner, range(len(outputs)), None, "free").stages
     # the first frame, the first that takes something over, and the first with a full history
-    frames = tuple(sorted({0, 1, frame}))
+    frames = sorted({0, 1, frame})
     given = {name: free[name] for name in ("cond_raw", "contacts")}
-    return Vectors(clip, outputs, given, frames, _rows(free, frames), _rows(free_tolerances(contract, free), frames))
+    both = (free, free_tolerances(contract, free))
+    expected, tolerance = ({name: rows[frames] for name, rows in each.items()} for each in both)
+    return Vectors(clip, outputs, given, tuple(frames), expected, tolerance)
 
 
 def free_tolerances(contract: Contract, stages: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -94,10 +96,6 @@ def _angular(contract: Contract, x_raw: FloatArray, angle: FloatArray) -> FloatA
         slope = 1.0 / (scale * character.angular_velocity.statistics.std_floored)
     own, of_poses = character.state[ANGULAR_VELOCITIES].range, np.repeat(2.0 * contract.known_fps * angle, 3, axis=1)
     return np.asarray(np.maximum(x_raw[:, own], of_poses) * slope, np.float64)
-
-
-def _rows(stages: Mapping[str, FloatArray], frames: tuple[int, ...]) -> dict[str, FloatArray]:
-    return {name: rows[list(frames)] for name, rows in stages.items()}
 
 
 def made_up_clip(contract: Contract, frames: int) -> RawClip:

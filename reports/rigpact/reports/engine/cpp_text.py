@@ -21,7 +21,7 @@ from rigpact.contract.files import copy_folder, write_bytes
 from rigpact.contract.pages.registry import meaning_of
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS, Chosen, Cpp, Read, Step
+from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS, Chosen, Read, Step
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.contract.systems.system import NetworkBinding
 from rigpact.reference_runtime.graph.native_plan import fed_back, planned_step, stage_without_cpp
@@ -102,8 +102,7 @@ def float_literal(value: Any) -> str:
     return f"{np.float32(value)!s}f"
 
 
-def double_literal(value: float) -> str:
-    """A literal that gives exactly this float64, infinity and NaN included."""
+def _double_literal(value: float) -> str:
     if np.isfinite(value):
         return repr(float(value))
     word = "quiet_NaN" if np.isnan(value) else "infinity"
@@ -141,8 +140,7 @@ def shared_knobs() -> dict[str, Knob]:
     return {name: knob for name, knob in sorted(knobs.items()) if not isinstance(knob, InputOrder | ChannelOrder)}
 
 
-def readings_header() -> str:
-    """The enumerations of the readings of every operation that C++ has too, and of the value before the first frame."""
+def _readings_header() -> str:
     enumerations: list[tuple[str, str, Collection[str]]] = [("Start", "the value before the first frame", STARTS)]
     for name, each in sorted(operations_of_rigpact().items()):
         if each.readings:
@@ -157,15 +155,14 @@ def _rows(enumerations: Iterable[tuple[str, str, Collection[str]]]) -> list[dict
     ]
 
 
-def operations_header() -> str:
-    """The list of the operations that C++ has, as a plan numbers them."""
+def _operations_header() -> str:
     headers = sorted(set(CPP_OPERATIONS.values()))
     return template_of("operations.hpp.j2").render(headers=headers, lines=lines(list(CPP_OPERATIONS)))
 
 
 OWN_HEADERS: Mapping[str, Callable[[], str]] = {
-    "vocabulary/operations.hpp": operations_header,
-    "vocabulary/readings.hpp": readings_header,
+    "vocabulary/operations.hpp": _operations_header,
+    "vocabulary/readings.hpp": _readings_header,
 }
 """The generated headers of the runtime itself."""
 
@@ -202,12 +199,11 @@ class _Loop:
     layouts: Mapping[str, str]
 
     def rendered(self) -> Rendered:
-        """Everything; refuses first."""
         self._refuse()
         graph, every = self.contract.system.graph, [*self._fed_back.items(), *self._steps.items()]
         return {
             "headers": sorted({CPP_OPERATIONS[step.operation] for _, step in every if step.cpp is None}),
-            "code": [_guarded(name, each) for name, each in self._own.items()],
+            "code": list(self._code()),
             "members": {self.layouts[name]: cpp for name, cpp in self._members.items()},
             "networks": [self._network(cpp, each) for cpp, each in self._networks.items()],
             "given": [self._given(graph[name]) for name in self._outside],
@@ -234,9 +230,11 @@ class _Loop:
                 found = f"{late.stage}, {late.lag} frames later"
                 raise UnusableInput(f"{place}, stage {name}", found, "what is known in its frame", "read a given stage")
 
-    @cached_property
-    def _own(self) -> Mapping[str, Cpp]:
-        return {each.operation: each.cpp for each in self._steps.values() if each.cpp is not None}
+    def _code(self) -> Iterator[Rendered]:
+        own = {each.operation: each.cpp for each in self._steps.values() if each.cpp is not None}
+        for name, cpp in own.items():
+            hashed = hashlib.sha256(cpp.code.encode()).hexdigest()[:16].upper()
+            yield {"name": comment(name), "guard": f"RIGPACT_OPERATION_{hashed}", "code": cpp.code.strip("\n")}
 
     @cached_property
     def _steps(self) -> Mapping[str, Step]:
@@ -266,7 +264,6 @@ class _Loop:
 
     @cached_property
     def _networks(self) -> Mapping[str, NetworkBinding]:
-        """The networks by their C++ names."""
         system = self.contract.system
         known = [each for each in system.networks.values() if each.outputs]
         if not known and system.graph.answers:
@@ -289,7 +286,6 @@ class _Loop:
         return self._row(stage.name) | {"note": note, "start": stage.start is not None}
 
     def _furthest(self, sign: int) -> Iterator[tuple[str, int]]:
-        """The stages that are read at other frames, each with how far away at most; sign: of the lag."""
         found: dict[str, int] = {}
         for step in (*self._fed_back.values(), *self._steps.values()):
             for read in step.reads:
@@ -304,13 +300,12 @@ class _Loop:
 
     def _arrays(self, name: str, step: Step) -> Iterator[Rendered]:
         words = [_word(step, word) for word in step.words]
-        numbers = [double_literal(float(number)) for number in np.ravel(step.numbers)]
+        numbers = [_double_literal(float(number)) for number in np.ravel(step.numbers)]
         for kind, type_, values in (("Words", "int", words), ("Numbers", "double", numbers)):
             if values:
                 yield {"type": type_, "name": f"k{kind}_{self.layouts[name]}", "lines": lines(values)}
 
     def _calls(self) -> Iterator[Rendered]:
-        """The stages in the order of the loop; a network is called where its first answer stands."""
         for stage in self.contract.system.graph:
             if stage.name in self._steps:
                 step = self._steps[stage.name]
@@ -345,11 +340,6 @@ def _word(step: Step, word: int | str | Chosen) -> str:
     if not isinstance(word, str):
         return str(int(word))
     return f"static_cast<int>(rigpact::vocabulary::{type_name(step.operation)}Reading::{enumerator(word)})"
-
-
-def _guarded(name: str, cpp: Cpp) -> Rendered:
-    hashed = hashlib.sha256(cpp.code.encode()).hexdigest()[:16].upper()
-    return {"name": comment(name), "guard": f"RIGPACT_OPERATION_{hashed}", "code": cpp.code.strip("\n")}
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.layout import Layout
 from rigpact.contract.statistics import FloatArray, SquashedStatistics
 from rigpact.contract.systems.contract import Contract
-from rigpact.contract.systems.layout import Field, FieldLayout
+from rigpact.contract.systems.layout import FieldLayout
 from rigpact.fixtures.clip_format import random_rows
 from rigpact.reference_runtime.graph.bounds import stage_bound
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames
@@ -222,15 +222,15 @@ def _stages(contract: Contract, *, with_loop: bool) -> dict[str, Any]:
 
 def _fields(cpp: str, name: str, layout: FieldLayout) -> dict[str, Any]:
     names = identifiers("_".join(filter(None, (field.name, field.bone))) for field in layout)
-    fields = [_field(own, field) for own, field in zip(names, layout, strict=True)]
+    fields = [
+        {
+            "cpp": own, "start": field.start, "size": field.size,
+            "comment": comment(", ".join(filter(None, (field.kind.value, field.unit, field.space)))),
+            **{word: string_literal(str(getattr(field, word))) for word in ("name", "bone", "kind", "unit", "space")},
+        }
+        for own, field in zip(names, layout, strict=True)
+    ]  # fmt: skip
     return {"cpp": cpp, "name": comment(name), "width": layout.width, "hash": layout.layout_hash, "fields": fields}
-
-
-def _field(cpp: str, field: Field) -> dict[str, Any]:
-    words = ("name", "bone", "kind", "unit", "space")
-    said = ", ".join(filter(None, (field.kind.value, field.unit, field.space)))
-    literals = {word: string_literal(str(getattr(field, word))) for word in words}
-    return {"cpp": cpp, "start": field.start, "size": field.size, "comment": comment(said), **literals}
 
 
 def _convention(knob: Knob, value: Any) -> dict[str, Any]:
@@ -253,17 +253,21 @@ def _character(contract: Contract, *, with_loop: bool) -> dict[str, Any]:
     vectors, graph = conformance_vectors(contract), contract.system.graph
     cpp = dict(zip(graph.names, identifiers(graph.names), strict=True))
     parents = character.skeleton.parents if character.skeleton else (-2,) * character.bone_count
-    chosen = ((name, knob) for name, knob in sorted(shared_knobs().items()) if name in contract.system.knobs)
+    chosen = [name for name in sorted(shared_knobs()) if name in contract.system.knobs]
+    arrays = _statistics(contract) | _vector_arrays(contract, vectors)
+    for name, values in arrays.items():
+        if not np.isfinite(values).all():
+            raise UnusableInput(f"{contract.path}#/{name}", "a number that is not finite", "finite numbers")
     return {
         "companion_sha256": contract.companion_sha256,
         "bones": [string_literal(name) for name in character.bone_names],
         "parents": parents,
         "layouts": [_slices("State", character.state), _slices("Output", character.output)],
         "history": character.pose_history_length,
-        "arrays": list(_arrays(contract, vectors)),
+        "arrays": [_array(name, values) for name, values in arrays.items()],
         "angvel": _members(_ANGVEL, character.angular_velocity),
         "pose_hist": _members(_POSE_HIST, character.pose_history),
-        "conventions": [(type_name(name), cpp_text.enumerator(str(contract.conventions[name]))) for name, _ in chosen],
+        "conventions": [(type_name(name), cpp_text.enumerator(str(contract.conventions[name]))) for name in chosen],
         "wishes": [_wish(vectors, frame) for frame in range(vectors.clip.frame_count)],
         "frames": vectors.frames,
         "vectors": [{"name": name, "width": rows.shape[1]} for name, rows in vectors.expected.items()],
@@ -287,13 +291,6 @@ def _wish(vectors: Vectors, frame: int) -> tuple[str, ...]:
     middle = clip.trajectory_direction[frame, clip.trajectory_direction.shape[1] // 2]
     parts = clip.action_bits[frame], clip.root_velocity_m_s[frame], middle
     return tuple(", ".join(map(cpp_text.float_literal, part)) for part in parts)
-
-
-def _arrays(contract: Contract, vectors: Vectors) -> Iterator[dict[str, Any]]:
-    for name, values in (_statistics(contract) | _vector_arrays(contract, vectors)).items():
-        if not np.isfinite(values).all():
-            raise UnusableInput(f"{contract.path}#/{name}", "a number that is not finite", "finite numbers")
-        yield _array(name, values)
 
 
 def _statistics(contract: Contract) -> dict[str, FloatArray]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePath
@@ -17,7 +18,7 @@ from rigpact.contract.pages.registry import ENEMY_ANIMATION, every_system
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.recordings.clip import TeacherFile, document_to_teacher_file
+from rigpact.reference_runtime.recordings.clip import document_to_teacher_file
 from rigpact.reference_runtime.recordings.named_columns import NoVector, read_named_columns
 from rigpact.reference_runtime.recordings.opened import (
     SETTINGS_NAMES,
@@ -44,7 +45,7 @@ class Published:
 
 def write_published_contract(folder: Path, columns: Sequence[Path]) -> tuple[Path, Published] | None:
     """Write the contract of the one system whose project's data lie here; None where there are none, or of several."""
-    found = [each for path in columns for each in published_in(folder, path)]
+    found = [each for path in columns for each in _published_in(folder, path)]
     if len({each.system.name for each in found}) != 1:
         return None
     path = folder / f"{found[0].system.name}.json"
@@ -52,27 +53,18 @@ def write_published_contract(folder: Path, columns: Sequence[Path]) -> tuple[Pat
     return path, found[0]
 
 
-def published_in(folder: Path, path: Path) -> list[Published]:
-    """The systems whose project writes such a file."""
+def _published_in(folder: Path, path: Path) -> list[Published]:
     try:
         names = {path.stem if name == UNNAMED else name for name in read_table(folder / path).columns}
     except UnusableInput:
         return []
     found = []
     for system in every_system():
-        is_known = any(name in names for known in system.published.values() for name in known)
-        stages = _stages(folder / path, system) if is_known else ()
-        if stages:
-            found.append(Published(path, system, stages))
+        if any(name in names for known in system.published.values() for name in known):
+            with suppress(UnusableInput):
+                trace = read_named_columns(folder / path, contract_in_memory(system, system.template()))
+                found += [Published(path, system, tuple(trace.stages))] if trace.stages else []
     return found
-
-
-def _stages(path: Path, system: System) -> tuple[str, ...]:
-    try:
-        trace = read_named_columns(path, contract_in_memory(system, system.template()))
-    except UnusableInput:
-        return ()
-    return tuple(trace.stages)
 
 
 MAX_FILES = 5000
@@ -137,7 +129,9 @@ def project_files(folder: Path) -> FoundFiles:
     driving = [path for path, trace in own if set(trace.stages) <= set(system.graph.given)]
     found.clips += driving
     recorded = [(path, trace) for path, trace in own if path not in driving]
-    labels = [path for path, trace in recorded if _is_data_set(system, trace) and not clip_of_trace(path, trace, found)]
+    answers, later = set(system.graph.answers), system.graph.after(system.graph.answers)
+    data_sets = [(path, trace) for path, trace in recorded if later.isdisjoint(set(trace.stages) - answers)]
+    labels = [path for path, trace in data_sets if not clip_of_trace(path, trace, found)]
     found.clips += labels
     found.traces = [(path, trace) for path, trace in recorded if path not in labels]
     outside = {stage.name for stage in system.stages if stage.compute is None and stage.start is None}
@@ -171,11 +165,6 @@ def _named_columns(folder: Path, found: FoundFiles) -> Iterator[tuple[Path, Trac
 
 def _contract(folder: Path, found: FoundFiles) -> Contract:
     return open_contract(folder / found.bundles[0], folder / found.companions[0] if found.companions else None)
-
-
-def _is_data_set(system: System, trace: Trace) -> bool:
-    graph = system.graph
-    return graph.after(graph.answers).isdisjoint(set(trace.stages) - set(graph.answers))
 
 
 def _models(folder: Path, found: FoundFiles) -> Iterator[Path]:
@@ -223,22 +212,17 @@ def _passed_over(path: Path, error: UnusableInput) -> str:
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
-    count = 0
+    endings, count = (".json", ".toml", _MODEL, *_WEIGHTS, *TRACE_ENDINGS, *listed_endings()), 0
     for path in folder.rglob("*"):
         inside = path.relative_to(folder)
-        hidden = any(part.startswith(".") or part in _PASSED_OVER for part in inside.parts)
-        if hidden or not path.is_file() or not _is_of_a_project(path):
+        is_hidden = any(part.startswith(".") or part in _PASSED_OVER for part in inside.parts)
+        if is_hidden or not path.name.lower().endswith(endings) or path.name in SETTINGS_NAMES or not path.is_file():
             continue
         count += 1
         if count > MAX_FILES:
             hint = "run `rigpact init` in the folder of the bundle"
             raise UnusableInput(folder, f"more than {MAX_FILES} JSON and ONNX files", "one project's folder", hint)
         yield inside
-
-
-def _is_of_a_project(path: Path) -> bool:
-    endings = (".json", ".toml", _MODEL, *_WEIGHTS, *TRACE_ENDINGS, *listed_endings())
-    return path.name.lower().endswith(endings) and path.name not in SETTINGS_NAMES
 
 
 def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
@@ -252,19 +236,16 @@ def _sort_in(path: Path, folder: Path, found: FoundFiles) -> None:
     elif file.kind is Kind.TRACE:
         found.traces.append((path, file.trace))
     else:
-        is_prediction = file.document.kind is Kind.TEACHER_PREDICTION
-        files = found.predictions if is_prediction else found.batches
-        files.append((path, _held(document_to_teacher_file(file.document), is_prediction=is_prediction)))
-
-
-def _held(clip: TeacherFile, *, is_prediction: bool) -> tuple[str, ...]:
-    """The stages of a teacher file, as recording.py reads them."""
-    rows = {
-        "state": clip.state_norm, "cond": clip.cond, "contacts": clip.contacts, "angvel": clip.angvel_norm,
-        "pose_hist": clip.pose_hist_norm,
-    }  # fmt: skip
-    held = tuple(name for name, values in rows.items() if values is not None)
-    return (*held, "y_out") if is_prediction else held
+        clip, is_prediction = document_to_teacher_file(file.document), file.document.kind is Kind.TEACHER_PREDICTION
+        rows = {  # as recording.py reads them
+            "state": clip.state_norm, "cond": clip.cond, "contacts": clip.contacts, "angvel": clip.angvel_norm,
+            "pose_hist": clip.pose_hist_norm,
+        }  # fmt: skip
+        held = tuple(name for name, values in rows.items() if values is not None)
+        if is_prediction:
+            found.predictions.append((path, (*held, "y_out")))
+        else:
+            found.batches.append((path, held))
 
 
 # Write a commented rigpact.toml for a folder: it uses the files found; comments explain what is missing.
@@ -288,9 +269,7 @@ def settings_text(
     for path, trace in found.traces:
         header, frames = trace.header, len(trace.frame) if trace.header.mode != "teacher" else None
         said = {"mode": header.mode, "producer": header.producer, "is_own": header.producer == OWN_PRODUCER}
-        named = [
-            bone for bone in header.bones or () if isinstance(bone, str)
-        ]  # indices have no name here: the gate asks
+        named = [bone for bone in header.bones or () if isinstance(bone, str)]  # the gate asks of indices
         clip = clip_of_trace(path, trace, found)
         traces.append(run(path, clip, trace.stages, frames=frames, bones=named, **said))
     words = template(Path(__file__).with_name("rigpact.toml.j2"), quoted=_quoted, plain=_in_comment)

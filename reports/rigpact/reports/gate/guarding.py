@@ -9,11 +9,11 @@ the base cannot be read, or where the base is the judged commit itself.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import TypedDict
 
-from rigpact.contract.compatibility import Change, Compatibility, Consumer, compare_contracts
+from rigpact.contract.compatibility import Compatibility, Consumer, compare_contracts
 from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.files import read_bytes
@@ -51,7 +51,8 @@ def guarded(now: Configuration, found: Path, asked: Path, base: str | None) -> G
     """
     revision = now.gate.base if now.gate is not None else None
     own = None if base is not None else OWN_BASE if revision is not None else NO_BASE
-    unguarded = () if own is None or (revision is None and not _is_strict(now)) else (_unguarded(now, own),)
+    is_strict = now.gate is not None and now.gate.strict
+    unguarded = () if own is None or (revision is None and not is_strict) else (_unguarded(now, own),)
     if revision is None or now.gate is None:
         return Guarded(unguarded)
     with opened_revision(revision) as base_files:
@@ -152,25 +153,12 @@ def _lengths(path: Path) -> dict[str, int]:
     return {}
 
 
-def _is_strict(now: Configuration) -> bool:
-    return now.gate is not None and now.gate.strict
-
-
 def _unguarded(now: Configuration, reason: str, rule: Rule = rules.SETTINGS_UNGUARDED) -> Finding:
     return rule.at(now.path, "", reason=reason)
 
 
 # Find what the change breaks for the engine's code, its numbers, training and recordings: `rigpact diff`.
-BREAKING, _TITLE = "breaking", "Changes since the base revision"
-
-
-class BreakingMetrics(TypedDict):
-    """What is kept of the part."""
-
-    record_key: str
-    base: str
-    step: str
-    bundle: str
+BREAKING = "breaking"
 
 
 def ask_breaking(project: Project) -> Iterator[NotAsked | Question]:
@@ -178,10 +166,8 @@ def ask_breaking(project: Project) -> Iterator[NotAsked | Question]:
     if project.settings.base is None:
         yield NotAsked(BREAKING, "set `base` in [gate] or pass --base to check for breaking changes")
         return
-    base = project.settings.base
-    yield Question(
-        BREAKING, _TITLE, project.bundle_path, lambda: _measure(project, base), lambda: _compared(project, base)
-    )
+    measure, opens = (partial(each, project, project.settings.base) for each in (_measure, _compared))
+    yield Question(BREAKING, "Changes since the base revision", project.bundle_path, measure, opens)
 
 
 def _compared(project: Project, base: str) -> Compatibility:
@@ -198,49 +184,27 @@ def _compared(project: Project, base: str) -> Compatibility:
 
 
 def _measure(project: Project, base: str) -> Measured:
-    found = _compared(project, base)
-    breaking = [each for each in found.changes if set(each.classes) - {Consumer.COSMETIC}]
-    findings = tuple(_finding(change, project.bundle_path, base) for change in breaking)
-    metrics = {
-        "record_key": found.record_key,
-        "base": base,
-        "step": found.version_step,
-        "bundle": str(project.bundle_path),
-    }
-    return Measured(BREAKING, _TITLE, findings, Ledger(1, 1), _summary(found, base), metrics)
-
-
-def _finding(change: Change, bundle: Path, base: str) -> Finding:
-    classes = ", ".join(consumer.value for consumer in change.classes)
-    return rules.BREAKING_CHANGE.at(
-        bundle, change.pointer, base=base, message=change.message, kind=change.kind.name, classes=classes
-    )
-
-
-def _summary(found: Compatibility, base: str) -> dict[str, object]:
-    return {
+    """A breaking change fails, unless the change record has an entry for exactly this change."""
+    found, record, bundle = _compared(project, base), project.settings.change_record, project.bundle_path
+    findings = tuple(
+        rules.BREAKING_CHANGE.at(
+            bundle, each.pointer, base=base, message=each.message, kind=each.kind.name,
+            classes=", ".join(consumer.value for consumer in each.classes),
+        )
+        for each in found.changes
+        if set(each.classes) - {Consumer.COSMETIC}
+    )  # fmt: skip
+    if findings and record is not None and found.record_key in _text(Path(record)):
+        said = {"count": len(findings), "record": record, "base": base, "step": found.version_step}
+        findings = (rules.CHANGE_ACKNOWLEDGED.at(bundle, "", **said),)
+    summary = {
         "base": base,
         "semver": {"step": found.version_step, "reason": found.version_reason},
         "classes": [consumer.value for consumer in found.classes],
         "changes": len(found.changes),
         "duties": found.duties,
     }
-
-
-def judge_breaking(measured: Measured, settings: GateSettings) -> FindingsReport:
-    """A breaking change fails, unless the change record has an entry for exactly this change."""
-    record = settings.change_record
-    if not measured.metrics or record is None or not measured.findings:
-        return measured.report
-    if measured.metrics["record_key"] not in _text(Path(record)):
-        return measured.report
-    said = {
-        "count": len(measured.findings),
-        "record": record,
-        **{key: measured.metrics[key] for key in ("base", "step")},
-    }
-    finding = rules.CHANGE_ACKNOWLEDGED.at(measured.metrics["bundle"], "", **said)
-    return FindingsReport((finding,), measured.ledger, measured.summary)
+    return Measured(FindingsReport(findings, Ledger(1, 1), summary))
 
 
 def _text(path: Path) -> str:

@@ -1,16 +1,13 @@
-"""Turn measurements into the gate's answer: thresholds, configuration, waivers, next steps.
-
-Nothing is measured here, so the same functions judge an archive and a run.
+"""Turn measurements into the gate's answer: configuration, waivers, next steps.
 
 A threshold that judges nothing any more is a finding too.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 from rigpact.contract.documents import documents_remembered
 from rigpact.contract.errors import UnusableInput
@@ -23,11 +20,10 @@ from rigpact.contract.settings.gate import GateSettings, PartWaiver
 from rigpact.contract.settings.hearing import Hearing
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.diagnosing.adequacy import CERTAIN_MARGIN
-from rigpact.reports.gate.kept_values import from_plain, to_plain
 from rigpact.reports.gate.measured import GateMeasurement, Measured, NotAsked
-from rigpact.reports.gate.parts import PARTS, PartKind
+from rigpact.reports.gate.parts import PARTS
 from rigpact.reports.gate.project import Project
-from rigpact.reports.gate.report import ARCHIVE, BESIDE, WAIVERS, GateReport, Part, next_steps
+from rigpact.reports.gate.report import WAIVERS, GateReport, Part, next_steps
 from rigpact.reports.terminal import counted
 
 # Measure a project: all parts of its system, the questions that were not asked, and the provenance.
@@ -46,64 +42,16 @@ def measure_gate(configuration: Configuration, asked: Path | None = None) -> Gat
     project = Project(settings, asked or configuration.path)
     parts: list[Measured] = []
     not_asked: dict[str, str] = {}
-    for answer in _answers(project):
-        if isinstance(answer, NotAsked):
-            not_asked[answer.name] = answer.reason
-        else:
-            parts.append(answer)
-    provenance = provenance_of((configuration.path, *_baseline(configuration), *project.files(), *project.beside))
-    return GateMeasurement(project.system.name, tuple(parts), not_asked, provenance, questions(settings))
-
-
-_NOT_ASKED = ("thresholds", "waivers", "strict", "change_record", "budget", "place", "settings")
-
-
-def questions(settings: GateSettings) -> dict[str, Any]:
-    """The settings that affect the measurements; thresholds, waivers and the budget apply only when judging."""
-    asked = {name: value for name, value in asdict(settings).items() if name not in _NOT_ASKED}
-    for run in (*asked["teacher"], *asked["traces"]):
-        del run["place"]
-    return dict(from_plain(Any, to_plain(Any, asked, {}), {}))
-
-
-def rebound(measurement: GateMeasurement, configuration: Configuration) -> GateMeasurement:
-    """Measurements of an archive for a new judgement; UnusableInput where the configuration asks other questions.
-
-    Other questions need new measurements: without them, the gate would pass something that it did not check.
-    """
-    asked = questions(configuration.gate or GateSettings())
-    for name, value in asked.items():
-        if measurement.questions.get(name) != value and not (name == "base" and value is None):  # was --base
-            key = {"traces": "trace"}.get(name, name.replace("_", "-"))
-            found = f"{configuration.path}: gate.{key}"
-            raise UnusableInput(found, "other than those that the archive measured", "the same", "run the gate again")
-    named = provenance_of((configuration.path, *_baseline(configuration)))
-    return replace(
-        measurement, provenance={**measurement.provenance, **named, "rigpact": measurement.provenance["rigpact"]}
-    )
-
-
-def other_files(measurement: GateMeasurement) -> Iterator[Finding]:
-    """A finding for each file that is not here as an archive measured it: another one lies here, or none.
-
-    The settings and the known findings are always today's.
-    """
-    for name, kept in measurement.provenance.items():
-        today = _sha256(Path(name))
-        if name == "rigpact" or today == kept:
-            continue
-        more = f"SHA-256 {today[:12]}" if today != ABSENT else "there is none"
-        yield rules.OTHER_FILES.at(name, "", more=f" ({more}, the archive's is {kept[:12]})")
-
-
-def _answers(project: Project) -> list[Measured | NotAsked]:
-    answers: list[Measured | NotAsked] = []
     with documents_remembered(), counted(len(PARTS), "parts of the gate") as done:
-        for kind in PARTS.values():
-            asked = kind.ask(project)
-            answers.extend(each if isinstance(each, NotAsked) else each.answered() for each in asked)
+        for ask in PARTS.values():
+            for each in ask(project):
+                if isinstance(each, NotAsked):
+                    not_asked[each.name] = each.reason
+                else:
+                    parts.append(each.answered())
             done(1)
-    return answers
+    provenance = provenance_of((configuration.path, *_baseline(configuration), *project.files(), *project.beside))
+    return GateMeasurement(tuple(parts), not_asked, provenance)
 
 
 def _baseline(configuration: Configuration) -> Iterable[Path]:
@@ -115,79 +63,46 @@ def _baseline(configuration: Configuration) -> Iterable[Path]:
     return (whole.relative_to(here) if whole.is_relative_to(here) else path,)
 
 
-def provenance_of(paths: Iterable[Path]) -> dict[str, str]:
-    """SHA-256 of each file by its name, and the version of rigpact."""
-    return {"rigpact": rigpact_version()} | {path.as_posix(): _sha256(path) for path in paths}
+def provenance_of(paths: Sequence[Path]) -> dict[str, str]:
+    """SHA-256 of each file by its name, `ABSENT` for one that is not there or too large; and the version of rigpact."""
+    found = {"rigpact": rigpact_version()} | {path.as_posix(): ABSENT for path in paths}
+    for path in paths:
+        if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
+            with opened(path) as stream:  # read in pieces
+                found[path.as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found
 
 
-def _sha256(path: Path) -> str:
-    """SHA-256 of the file's bytes, read in pieces; `ABSENT` for a file that does not exist or is too large."""
-    if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
-        return ABSENT
-    with opened(path) as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-WAIVERS_TITLE, ARCHIVE_TITLE = "Waivers and thresholds", "Archive and the files here"
+WAIVERS_TITLE = "Waivers and thresholds"
 
 
 def judge_gate(
-    measurement: GateMeasurement,
-    configuration: Configuration,
-    today: date,
-    other_files: Sequence[Finding] = (),
-    about_settings: Sequence[Finding] = (),
+    measurement: GateMeasurement, configuration: Configuration, today: date, about_settings: Sequence[Finding] = ()
 ) -> GateReport:
     """The answer under a configuration on a day; UnusableInput for a bad baseline file.
 
-    other_files: what differs between the files that were measured and those here. about_settings: what they narrow (guarding.py);
-    no setting lowers it.
+    about_settings: what they narrow (guarding.py); no setting lowers it.
     """
     settings = configuration.gate or GateSettings()
     hearing, waiving = Hearing(configuration, today), _Waiving(settings, configuration, today)
-    parts, not_asked = [], dict(measurement.not_asked)
-    for measured in measurement.parts:
-        judged = _judged(PARTS[measured.kind], measured, settings)
-        if isinstance(judged, NotAsked):
-            not_asked[judged.name] = judged.reason
-            continue
-        report = hearing.hear(judged)
-        report = replace(report, summary=_without_idle_configuration(report))
-        parts.append(waiving.waive(measured, report))
-    for name, title, found in (
-        (ARCHIVE, ARCHIVE_TITLE, tuple(other_files)),
-        (WAIVERS, WAIVERS_TITLE, tuple(unreasonable(settings, configuration.path))),
-    ):
-        report = hearing.hear(FindingsReport(found, Ledger(len(found), len(found))))
-        parts.append(Part(name, title, replace(report, summary=_without_idle_configuration(report))))
-    parts[-1] = _with_debts(
-        parts[-1],
-        (*hearing.about(), *waiving.about(), *about_settings),
-        hearing.declared + len(settings.waivers) + len(about_settings),
-    )
-    parts = [part for part in parts if part.name not in BESIDE or part.report.ledger.declared]
-    answer = GateReport(tuple(parts), measurement.provenance, not_asked, strict=settings.strict)
+    parts = [waiving.waive(each, _heard(each.report, hearing)) for each in measurement.parts]
+    beyond = tuple(unreasonable(settings, configuration.path))
+    report = _heard(FindingsReport(beyond, Ledger(len(beyond), len(beyond))), hearing)
+    about = (*report.findings, *hearing.about(), *waiving.about(), *about_settings)
+    debts = hearing.declared + len(settings.waivers) + len(about_settings)
+    ledger = replace(report.ledger, declared=report.ledger.declared + debts, compared=report.ledger.compared + debts)
+    if ledger.declared:
+        parts.append(Part(WAIVERS, WAIVERS_TITLE, FindingsReport(about, ledger, report.summary)))
+    answer = GateReport(tuple(parts), measurement.provenance, measurement.not_asked, strict=settings.strict)
     return replace(answer, next_steps=next_steps(answer))
 
 
-def _with_debts(part: Part, about: tuple[Finding, ...], declared: int) -> Part:
-    ledger = part.report.ledger
-    whole = replace(ledger, declared=ledger.declared + declared, compared=ledger.compared + declared)
-    return replace(part, report=replace(part.report, findings=(*part.report.findings, *about), ledger=whole))
-
-
-def _judged(kind: PartKind, measured: Measured, settings: GateSettings) -> FindingsReport | NotAsked:
-    try:
-        return kind.judge(measured, settings)
-    except UnusableInput as error:
-        finding = rules.PART_NOT_JUDGED.at("[gate]", "", part=measured.title, reason=error.one_line())
-        return FindingsReport((finding,), Ledger(1, 0), {"not_judged": error.one_line()})
-
-
-def _without_idle_configuration(report: FindingsReport) -> dict[str, object]:
-    summary = dict(report.summary)
+def _heard(report: FindingsReport, hearing: Hearing) -> FindingsReport:
+    """The report as the settings let it be heard; what they did to it stands in its summary only where they did something."""
+    heard = hearing.hear(report)
+    summary = dict(heard.summary)
     did = summary.pop("configuration", {})
-    return summary | ({"configuration": did} if did.get("lowered") or did.get("waived") else {})
+    return replace(heard, summary=summary | ({"configuration": did} if did.get("lowered") or did.get("waived") else {}))
 
 
 class _Waiving:
@@ -199,21 +114,21 @@ class _Waiving:
         self._used: set[int] = set()
 
     def waive(self, measured: Measured, report: FindingsReport) -> Part:
-        """The part without the findings that its waivers remove."""
-        part = Part(measured.name, measured.title, report)
+        part = Part(measured.name, measured.title, report, run=measured.run)
         for waiver in self._waivers:
-            if waiver.part == measured.name and waiver.holds(self._today) and part.verdict != "pass":
-                part = self._without_stage(waiver, measured, part) if waiver.stage else self._whole(waiver, part)
+            if waiver.part != measured.name or not waiver.holds(self._today) or part.verdict == "pass":
+                continue
+            if waiver.stage:
+                part = self._without_stage(waiver, measured, part)
+            else:
+                self._used.add(waiver.index)
+                notice, declared = self._notice(waiver, len(part.report.findings)), part.report.ledger.declared
+                waived = FindingsReport((notice,), Ledger(declared, 0, declared), part.report.summary)
+                part = replace(part, report=waived, is_waived=True)
         return part
 
-    def _whole(self, waiver: PartWaiver, part: Part) -> Part:
-        self._used.add(waiver.index)
-        ledger, notice = part.report.ledger, self._notice(waiver, len(part.report.findings))
-        waived = Ledger(ledger.declared, 0, ledger.declared)
-        return Part(part.name, part.title, FindingsReport((notice,), waived, part.report.summary), is_waived=True)
-
     def _without_stage(self, waiver: PartWaiver, measured: Measured, part: Part) -> Part:
-        declared, compared, waived = measured.metrics.get("accounts", {}).get(waiver.stage, (0, 0, 0))
+        declared, compared, waived = measured.accounts.get(str(waiver.stage), (0, 0, 0))
         pointer = json_pointer("stages", str(waiver.stage))
         kept = [
             each
@@ -229,25 +144,22 @@ class _Waiving:
         return replace(part, report=FindingsReport((*kept, self._notice(waiver, gone)), ledger, part.report.summary))
 
     def _notice(self, waiver: PartWaiver, count: int) -> Finding:
-        return rules.PART_WAIVED.at(self._file, _pointer(waiver), expires=waiver.expires, count=count, **_debt(waiver))
+        place, debt = _debt(waiver)
+        return rules.PART_WAIVED.at(self._file, place, expires=waiver.expires, count=count, **debt)
 
     def about(self) -> Iterator[Finding]:
-        """Findings about waivers that expired or removed nothing."""
         for waiver in self._waivers:
-            place, debt = (self._file, _pointer(waiver)), _debt(waiver)
+            place, debt = _debt(waiver)
             if not waiver.holds(self._today):
-                yield rules.PART_WAIVER_EXPIRED.at(*place, expires=waiver.expires, **debt)
+                yield rules.PART_WAIVER_EXPIRED.at(self._file, place, expires=waiver.expires, **debt)
             elif waiver.index not in self._used:
-                yield rules.PART_WAIVER_UNUSED.at(*place, **debt)
+                yield rules.PART_WAIVER_UNUSED.at(self._file, place, **debt)
 
 
-def _pointer(waiver: PartWaiver) -> str:
-    return json_pointer("gate", "waive", waiver.index)
-
-
-def _debt(waiver: PartWaiver) -> dict[str, str]:
+def _debt(waiver: PartWaiver) -> tuple[str, dict[str, str]]:
+    """The pointer of a waiver, and what its rules say of it."""
     what = f"{waiver.stage} of {waiver.part}" if waiver.stage else waiver.part
-    return {"what": what, "owner": waiver.owner, "reason": waiver.reason}
+    return json_pointer("gate", "waive", waiver.index), {"what": what, "owner": waiver.owner, "reason": waiver.reason}
 
 
 HALF_OVER_SINGLE = 2.0**13

@@ -1,46 +1,46 @@
-"""The parts of the gate: its files, the model, a free run and the budget here, the others in modules of their names.
+"""The parts of the gate: its files, the model, a free run, the clips and the budget here, the others in modules of their names.
 
-Every part works on any system through its contract. Each has `ask_NAME(project)`, which yields questions, or the reason why the
-part was not asked. A part with thresholds also has `judge_NAME(measured, settings)`. To add a part: these, and a row in `PARTS`.
+Every part works on any system through its contract. Each is a function that yields questions, or the reason why it was not asked;
+what it measures, it holds against the project's thresholds. To add a part: the function, and a row in `PARTS`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import numpy as np
 
-from rigpact.contract.documents import Kind
 from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
-from rigpact.contract.layout import INPUTS
 from rigpact.contract.model.binding import bound_tensors
 from rigpact.contract.model.signature import open_session, read_model, run_session
 from rigpact.contract.rules.family import answers as rules
-from rigpact.contract.settings.gate import GateSettings, ModelBudget
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.files.declared import RunSetup
+from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reports.checking.check import CheckRequest, check_files
-from rigpact.reports.gate import adequacy, guarding, recordings
+from rigpact.reports.diagnosing.adequacy import advice_of, read_probe, weigh
+from rigpact.reports.diagnosing.adequacy import measure as margins_on
+from rigpact.reports.gate import guarding, recordings
 from rigpact.reports.gate.measured import Measured, NotAsked, Question
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.report import NO_FEEDBACK
 from rigpact.reports.nonfinite.drift import judge_drift
 from rigpact.reports.nonfinite.investigation import Investigation, investigate
 from rigpact.reports.nonfinite.observers import CONSTANT
-from rigpact.reports.nonfinite.origin import Origin
+from rigpact.reports.terminal import working
+
+Answers = Iterator[NotAsked | Question]
+FILES, MODEL, FREE_RUN, ADEQUACY, BUDGET = "files", "model", "free-run", "adequacy", "budget"
+
 
 # Test a free run: whether it stays finite over many frames, and how fast differences grow.
-FREE_RUN, FREE_RUN_TITLE = "free-run", "Free run"
-
-
-def ask_free_run(project: Project) -> Iterator[NotAsked | Question]:
-    """Run the system on its own output, together with many starts that differ by rounding."""
+def _ask_free_run(project: Project) -> Answers:
     if not project.system.graph.feeds_itself:
         yield NotAsked(FREE_RUN, NO_FEEDBACK)
     elif project.settings.no_free_run:
@@ -50,9 +50,8 @@ def ask_free_run(project: Project) -> Iterator[NotAsked | Question]:
     elif not project.clip_paths and project.settings.free_run is None:
         yield NotAsked(FREE_RUN, "no clip in [gate] to seed and drive it")
     else:
-        yield Question(
-            FREE_RUN, FREE_RUN_TITLE, project.models[0], lambda: _measured_run(project), lambda: _subject(project)
-        )
+        subject = partial(_subject, project)
+        yield Question(FREE_RUN, "Free run", project.models[0], partial(_measured_run, project), subject)
 
 
 def _clip(project: Project) -> Path:
@@ -77,15 +76,16 @@ def _measured_run(project: Project) -> Measured:
     ledger = Ledger(frames, min(frames, found.frames + (found.origin is not None)))
     findings = [*about_run(found, path, project.bundle_path)]
     findings += _swallowed(found, path, project)
-    return Measured(FREE_RUN, FREE_RUN_TITLE, tuple(findings), ledger, summary)
+    return Measured(FindingsReport(tuple(findings), ledger, summary))
 
 
 def about_run(found: Investigation, clip: Path, bundle: Path) -> Iterator[Finding]:
     """What a free run says against the model."""
     if found.origin is not None:
-        stage, where = _place(found.origin)
-        frame = found.origin.frame
-        yield rules.FREE_RUN_NOT_FINITE.at(bundle, "", clip=clip.name, frame=frame, stage=stage, where=where)
+        origin = found.origin
+        words = [str(word) for word in (origin.bone, origin.slice, origin.operation) if word]
+        said = {"stage": str(origin.stage), "where": ", ".join(words) or f"channel {origin.channel}"}
+        yield rules.FREE_RUN_NOT_FINITE.at(bundle, "", clip=clip.name, frame=origin.frame, **said)
     elif found.left is not None and found.left.kind != "grows":
         yield rules.FREE_RUN_LEAVES.at(bundle, "", clip=clip.name, words=str(found.left))
     elif found.verdict == "diverging":
@@ -93,52 +93,26 @@ def about_run(found: Investigation, clip: Path, bundle: Path) -> Iterator[Findin
 
 
 def _swallowed(found: Investigation, clip: Path, project: Project) -> Iterator[Finding]:
-    is_one = len(project.models) == 1
     for each in found.swallowed:
-        file = project.models[0] if is_one else project.bundle_path
-        pointer = (
-            json_pointer("graph", "initializer" if each.op == CONSTANT else "node", each.node)
-            if is_one
-            else "/networks"
-        )
+        file: Path = project.bundle_path
+        pointer = "/networks"
+        if len(project.models) == 1:
+            kind = "initializer" if each.op == CONSTANT else "node"
+            file, pointer = project.models[0], json_pointer("graph", kind, each.node)
         yield rules.VALUE_SWALLOWED.at(file, pointer, clip=clip.name, words=str(each))
 
 
-def _place(origin: Origin) -> tuple[str, str]:
-    words = [str(word) for word in (origin.bone, origin.slice, origin.operation) if word]
-    return str(origin.stage), ", ".join(words) or f"channel {origin.channel}"
-
-
 # Measure the model's cost: parameters and bytes exactly, time with a margin.
-BUDGET, BUDGET_TITLE = "budget", "Model within its budget"
 WARM_UPS, RUNS, ONE_WINDOW = 20, 200, 100
-_NO_BUDGET = "no [gate.budget]"
 
 
-class Timed(TypedDict):
-    """The limit under which a time was judged, and whether it was over."""
-
-    limit_us: float
-    margin: float
-    over: bool
-
-
-class BudgetMetrics(TypedDict):
-    """What is kept of the part."""
-
-    file: str
-    model_bytes: int
-    parameters: NotRequired[int]
-    inference: NotRequired[Timed]
-
-
-def ask_budget(project: Project) -> Iterator[NotAsked | Question]:
-    """Count parameters and bytes always; measure time only if the budget limits it."""
-    if not project.models and not project.settings.budget.is_declared:
-        yield NotAsked(BUDGET, _NO_BUDGET)
+def _ask_budget(project: Project) -> Answers:
+    if not project.settings.budget.is_declared:
+        yield NotAsked(BUDGET, "no [gate.budget]")
         return
     place = project.models[0] if project.models else project.bundle_path
-    yield Question(BUDGET, BUDGET_TITLE, place, lambda: _measured_model(project), lambda: project.model)
+    measure = partial(_measured_model, project)
+    yield Question(BUDGET, "Model within its budget", place, measure, lambda: project.model)
 
 
 def _measured_model(project: Project) -> Measured:
@@ -150,22 +124,38 @@ def _measured_model(project: Project) -> Measured:
     for file in files:
         if not file.is_file():
             raise UnusableInput(file, "nothing", "the file with the model's weights", "copy it beside the model")
-    metrics: dict[str, Any] = {"file": model.path.as_posix(), "model_bytes": sum(file.stat().st_size for file in files)}
-    if model.graph is not None:
-        metrics["parameters"] = model.graph.parameters
+    known = {"parameters": model.graph.parameters} if model.graph is not None else {}
+    known["model_bytes"] = sum(file.stat().st_size for file in files)
+    limits = {"parameters": budget.parameters, "model_bytes": budget.model_bytes}
+    wanted = {name: limit for name, limit in limits.items() if limit is not None}
+    place = model.path.as_posix()
+    findings = [
+        rules.OVER_BUDGET.at(place, f"/{name}", what=name.replace("_", " "), found=known[name], limit=limit)
+        for name, limit in wanted.items()
+        if known.get(name, 0) > limit
+    ]
+    is_timed = budget.inference_us is not None
     if budget.inference_us is not None:
-        session, feeds = open_session(project.model.path), _one_row(project)
-        names = [entry.name for entry in project.model.outputs]
-        times = []
-        for _ in range(WARM_UPS + RUNS):
-            start = perf_counter()
-            run_session(session, names, feeds, project.model.path)
-            times.append(perf_counter() - start)
-        measured = 1e6 * median(times[WARM_UPS:])
-        over = measured > budget.inference_us * budget.inference_margin
-        metrics["inference"] = {"limit_us": budget.inference_us, "margin": budget.inference_margin, "over": over}
+        measured = _median_us(project)
+        if measured > budget.inference_us * budget.inference_margin:
+            said = {"margin": budget.inference_margin, "limit": budget.inference_us}
+            findings.append(rules.OVER_TIME_BUDGET.at(place, "/inference", **said))
         remarks = (f"inference takes {measured:.0f} µs (median of {RUNS}); the budget is {budget.inference_us:g} µs",)
-    return Measured(BUDGET, BUDGET_TITLE, (), Ledger(0, 0), metrics=metrics, remarks=remarks)
+    ledger = Ledger(len(wanted) + is_timed, len(wanted.keys() & known.keys()) + is_timed)
+    summary = {"limits": wanted} | known
+    return Measured(FindingsReport(tuple(findings), ledger, summary), remarks=remarks)
+
+
+def _median_us(project: Project) -> float:
+    """The median time of one inference; no file holds it, for it differs between runs."""
+    session, feeds = open_session(project.model.path), _one_row(project)
+    names = [entry.name for entry in project.model.outputs]
+    times = []
+    for _ in range(WARM_UPS + RUNS):
+        start = perf_counter()
+        run_session(session, names, feeds, project.model.path)
+        times.append(perf_counter() - start)
+    return 1e6 * median(times[WARM_UPS:])
 
 
 def _one_row(project: Project) -> dict[str, FloatArray]:
@@ -184,148 +174,121 @@ def _one_row(project: Project) -> dict[str, FloatArray]:
     return feeds
 
 
-def judge_budget(measured: Measured, settings: GateSettings) -> FindingsReport | NotAsked:
-    """Compare the figures with the budget; a figure that was not measured counts as missing."""
-    if not settings.budget.is_declared:
-        return NotAsked(BUDGET, _NO_BUDGET)
-    if not measured.metrics:
-        return measured.report
-    budget, metrics = settings.budget, measured.metrics
-    limits = {"parameters": budget.parameters, "model_bytes": budget.model_bytes}
-    wanted = {name: limit for name, limit in limits.items() if limit is not None}
-    findings = [
-        rules.OVER_BUDGET.at(metrics["file"], f"/{name}", what=name.replace("_", " "), found=metrics[name], limit=limit)
-        for name, limit in wanted.items()
-        if metrics.get(name, 0) > limit
-    ]
-    timed = _timed(metrics, budget)
-    findings += [finding for finding in timed if finding is not None]
-    known = sum(name in metrics for name in wanted) + len(timed)
-    declared = len(wanted) + (budget.inference_us is not None)
-    summary = {"limits": wanted} | {name: metrics[name] for name in limits if name in metrics}
-    return FindingsReport((*measured.findings, *findings), Ledger(declared, known), summary)
-
-
-def _timed(metrics: Any, budget: ModelBudget) -> list[Finding | None]:
-    """One entry if the time was judged under exactly this limit: the finding, or None within the budget."""
-    timed = metrics.get("inference")
-    if budget.inference_us is None or timed is None:
-        return []
-    if (timed["limit_us"], timed["margin"]) != (budget.inference_us, budget.inference_margin):
-        found, expected = (
-            "another limit than was measured",
-            f"{timed['limit_us']:g} µs with the margin {timed['margin']:g}",
-        )
-        raise UnusableInput("[gate.budget] inference-us", found, expected, "run the gate again: times are not kept")
-    if not timed["over"]:
-        return [None]
-    values = {"margin": budget.inference_margin, "limit": budget.inference_us}
-    return [rules.OVER_TIME_BUDGET.at(metrics["file"], "/inference", **values)]
-
-
 # Judge the project's files by the rules, as `rigpact check` does: first all files but the model, then the model.
-FILES, FILES_TITLE = "files", "Files against the rules"
-MODEL, MODEL_TITLE = "model", "Model: signature, graph, order of inputs"
-INPUT_ORDER = "order of inputs"
+def _ask_files(project: Project) -> Answers:
 
+    def opens() -> object:
+        return project.contract_documents, project.documents
 
-def ask_files(project: Project) -> Iterator[Question]:
-    """Check every file but the model."""
-    yield Question(FILES, FILES_TITLE, project.bundle_path, lambda: _files(project), lambda: _read(project))
-
-
-def _read(project: Project) -> object:
-    return project.contract_documents, project.documents
+    yield Question(FILES, "Files against the rules", project.bundle_path, partial(_files, project), opens)
 
 
 def _files(project: Project) -> Measured:
     documents = (*project.contract_documents, *project.documents)
-    report = check_files(
-        CheckRequest(
-            documents,
-            project.recordings,
-            model_beside=project.model_path,
-            with_own_models=not project.models,
-            declared=project.settings.conventions,
-        )
+    given = CheckRequest(
+        documents, project.recordings, model_beside=project.model_path, with_own_models=not project.models
     )
-    return Measured(FILES, FILES_TITLE, report.findings, report.ledger, report.summary)
+    return Measured(check_files(replace(given, declared=project.settings.conventions)))
 
 
-def ask_model(project: Project) -> Iterator[NotAsked | Question]:
-    """Check the model against the contract; if a recording allows it, run the model to find the order of its inputs."""
+def _ask_model(project: Project) -> Answers:
     if not project.models:
         yield NotAsked(MODEL, "no model in [gate]")
         return
-    recorded: tuple[Path, ...] = ()
-    if project.document.kind is Kind.BUNDLE and not (project.clip_paths or project.settings.teacher):
-        recorded = _recorded(project)
-        if not recorded:
-            yield NotAsked(
-                INPUT_ORDER, "no prediction, clip or recording with the model's inputs in [gate] to run it on"
-            )
+
+    def opens() -> object:
+        return [read_model(path) for path in project.models]
+
     yield Question(
-        MODEL, MODEL_TITLE, project.models[0], lambda: _model(project, recorded), lambda: _whole_model(project)
+        MODEL, "Model: signature, graph, order of inputs", project.models[0], partial(_model, project), opens
     )
 
 
-def _whole_model(project: Project) -> object:
-    return [read_model(path) for path in project.models]
-
-
-def _model(project: Project, recorded: Sequence[Path]) -> Measured:
+def _model(project: Project) -> Measured:
     """The findings of the check that appear only with the model."""
     alone = CheckRequest(project.contract_documents, with_own_models=False)
-    shown = [
-        each for each in project.documents if each.kind is Kind.TEACHER_PREDICTION or each.path in project.clip_paths
-    ]
-    given = replace(alone, beside=shown, recordings=recorded, model=project.model_path, with_own_models=True)
+    given = replace(alone, model=project.model_path, with_own_models=True)
     without, report = (check_files(request) for request in (alone, given))
     known = {finding.fingerprint for finding in without.findings}
     findings = tuple(finding for finding in report.findings if finding.fingerprint not in known)
-    declared, compared = (
-        getattr(report.ledger, name) - getattr(without.ledger, name) for name in ("declared", "compared")
-    )
-    canary = {name: value for name, value in report.summary.items() if name == "canary"}
-    return Measured(MODEL, MODEL_TITLE, findings, Ledger(declared, compared), canary)
+    declared = report.ledger.declared - without.ledger.declared
+    return Measured(FindingsReport(findings, Ledger(declared, report.ledger.compared - without.ledger.compared)))
 
 
-def _recorded(project: Project) -> tuple[Path, ...]:
-    """The first recording of an engine that has what the model took and gave; what cannot be read, its own part says."""
-    for run in project.settings.traces:
-        with suppress(UnusableInput):
-            if {*INPUTS, "y_norm"} <= set(project.recording(run).trace.stages):
-                return (Path(run.file),)
-    return ()
+# Find the conventions that the clips cannot show: an engine could differ in them and still pass.
+def _ask_adequacy(project: Project) -> Answers:
+    if not project.clip_paths:
+        yield NotAsked(ADEQUACY, "no clips in [gate]")
+    elif not (project.models or project.system.posed or _are_answered(project)):
+        yield NotAsked(ADEQUACY, "no model in [gate], and no clip that holds its answers")
+    else:
+        measure, opens = partial(_measured_clips, project), partial(_read_clips, project)
+        yield Question(ADEQUACY, "Conventions that the clips show", project.clip_paths[0], measure, opens)
 
 
-@dataclass(frozen=True)
-class PartKind:
-    """One question: its name, the function that measures it, and the function that judges it under thresholds.
-
-    metrics: the type of the figures that it judges, a TypedDict; None where there are none. is_sound: whether the figures and the
-    run of an archive fit together.
-    """
-
-    name: str
-    ask: Callable[[Project], Iterator[NotAsked | Question]]
-    judge: Callable[[Measured, GateSettings], FindingsReport | NotAsked] = lambda measured, _: measured.report
-    metrics: type | None = None
-    is_sound: Callable[[Measured], bool] = lambda measured: measured.run is None
+def _are_answered(project: Project) -> bool:
+    """Whether all clips hold the network's answers; a clip that cannot be read, another part says."""
+    answers = set(project.system.graph.answers)
+    try:
+        driving = _driving(project)
+    except UnusableInput:
+        return False
+    return bool(driving) and all(answers <= set(getattr(project.clip(path), "stages", ())) for path in driving)
 
 
-_OF_RECORDINGS = (recordings.judge, recordings.RecordingMetrics, recordings.is_sound)
-PARTS: Mapping[str, PartKind] = {
-    kind.name: kind
-    for kind in (
-        PartKind(FILES, ask_files),
-        PartKind(MODEL, ask_model),
-        PartKind(recordings.TEACHER, recordings.ask_teacher, *_OF_RECORDINGS),
-        PartKind(recordings.TRACE, recordings.ask_traces, *_OF_RECORDINGS),
-        PartKind(FREE_RUN, ask_free_run),
-        PartKind(guarding.BREAKING, guarding.ask_breaking, guarding.judge_breaking, guarding.BreakingMetrics),
-        PartKind(adequacy.NAME, adequacy.ask, adequacy.judge, adequacy.AdequacyMetrics, adequacy.is_sound),
-        PartKind(BUDGET, ask_budget, judge_budget, BudgetMetrics),
-    )
+def _read_clips(project: Project) -> tuple[Any, Any, list[Path]]:
+    return project.contract, project.network if project.models else None, _driving(project)
+
+
+def _measured_clips(project: Project) -> Measured:
+    """Warn about every convention that no clip shows by the declared margin."""
+    contract, network, driving = _read_clips(project)
+    margin = project.settings.thresholds.adequacy_margin
+    with working("replaying every convention on every clip"):
+        clips = [margins_on(path.as_posix(), project.clip(path), contract, network) for path in driving]
+        probe = margins_on("probe", read_probe(contract), contract, network)
+    clips = [replace(each, clear_margin=margin) for each in clips]
+    found = weigh(clips, replace(probe, clear_margin=margin), advice_of(contract))
+    summary = {
+        "margin": margin,
+        "separable": found.ledger.declared,
+        "missed": [list(choice) for choice in found.missed],
+        "inseparable": [list(choice) for choice in found.inseparable],
+        "smallest_set": list(found.smallest_set),
+        "separated": {clip.name: len(clip.separated & found.separable) for clip in found.clips},
+        "limits": {clip.name: list(clip.limits) for clip in found.clips},
+    }
+    knobs: dict[str, list[str]] = {}
+    for knob, value in found.missed:
+        knobs.setdefault(knob, []).append(value)
+    findings = [
+        rules.CLIPS_CANNOT_SHOW.at(
+            clips[0].name if clips else "[gate] clips", json_pointer(knob), knob=knob, values=", ".join(values),
+            declared=str(contract.conventions[knob]), advice=found.advice((knob, values[0])),
+        )
+        for knob, values in knobs.items()
+    ]  # fmt: skip
+    return Measured(FindingsReport(tuple(findings), found.ledger, summary))
+
+
+def _driving(project: Project) -> list[Path]:
+    """The clips that can drive a run; not teacher files, not data sets of labels."""
+    given = project.system.graph.given
+    return [
+        path
+        for path in project.clip_paths
+        if isinstance(clip := project.clip(path), RawClip) or (given and set(given) <= set(getattr(clip, "stages", ())))
+    ]
+
+
+PARTS: Mapping[str, Callable[[Project], Answers]] = {
+    FILES: _ask_files,
+    MODEL: _ask_model,
+    recordings.TEACHER: recordings.ask_teacher,
+    recordings.TRACE: recordings.ask_traces,
+    FREE_RUN: _ask_free_run,
+    guarding.BREAKING: guarding.ask_breaking,
+    ADEQUACY: _ask_adequacy,
+    BUDGET: _ask_budget,
 }
 """The parts by name, in the order in which reports show them."""

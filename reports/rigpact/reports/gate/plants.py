@@ -81,9 +81,7 @@ def plants(settings: GateSettings) -> Iterator[Plant]:
 def _of_models(project: Project) -> Iterator[Plant]:
     for path in project.models or (None,):
         whose = f"{path.stem}: " if path is not None and len(project.models) > 1 else ""
-        for name, edit in mutants.MODEL_EDITS.items():
-            change = partial(mutants.edited_model, edit=edit)
-            yield Plant("model", whose + name, partial(_edit, path, change, "no model in [gate]"), path)
+        yield from _edited("model", path, mutants.MODEL_EDITS, mutants.edited_model, "no model in [gate]", whose)
 
 
 def _refuse(reason: str) -> None:
@@ -96,10 +94,11 @@ def _of_documents(project: Project) -> Iterator[Plant]:
     clip = next((Path(name) for name in (*driven, *settings.clips)), None)
     if project.document.kind is Kind.BUNDLE:
         for kind, path in ((BUNDLE, project.bundle_path), (COMPANION, project.companion_path), (CLIP, clip)):
-            yield from _of_document(kind, path, kind, f"no {kind} in [gate]")
+            yield from _edited(kind, path, EDITS[kind], _edited_json, f"no {kind} in [gate]")
         return
     is_own = project.document.kind is Kind.DECLARATION
-    yield from _of_document(BUNDLE, project.bundle_path, DECLARATION if is_own else CONTRACT, "")
+    edits, change = (EDITS[DECLARATION], _edited_declaration) if is_own else (EDITS[CONTRACT], _edited_json)
+    yield from _edited(BUNDLE, project.bundle_path, edits, change, "")
     if clip is None:
         yield Plant(CLIP, "every damage of a clip", partial(_refuse, "no clip in [gate]"))
     else:
@@ -114,13 +113,14 @@ def _of_training(project: Project) -> Iterator[Plant]:
         yield from _of_recording(TRAINING, traces[0])
         return
     prediction = next((path for path in files if b'"prediction"' in path.read_bytes()), None)
-    yield from _of_document(TRAINING, prediction, TRAINING, NO_TEACHER)
+    yield from _edited(TRAINING, prediction, EDITS[TRAINING], _edited_json, NO_TEACHER)
 
 
-def _of_document(kind: str, path: Path | None, table: str, missing: str) -> Iterator[Plant]:
-    change = _edited_declaration if table == DECLARATION else _edited_json
-    for name, edit in EDITS[table].items():
-        yield Plant(kind, name, partial(_edit, path, partial(change, edit=edit), missing), path)
+def _edited(
+    kind: str, path: Path | None, edits: Mapping[str, Any], change: Callable[..., bytes], missing: str, whose: str = ""
+) -> Iterator[Plant]:
+    for name, edit in edits.items():
+        yield Plant(kind, whose + name, partial(_edit, path, partial(change, edit=edit), missing), path)
 
 
 def _of_engine(project: Project, run: RecordedRun) -> Iterator[Plant]:
@@ -185,35 +185,31 @@ class _Engine:
 
     @cached_property
     def recorded(self) -> Trace:
-        """Its present trace."""
-        return _in_memory(read_trace(self.run.file))
+        return _read_whole(self.run.file)
 
     @cached_property
     def sound(self) -> Trace:
-        """The run of an engine without a defect."""
         return played(self.project, self.project.contract, self.project.network, self.run, self.recorded)
 
     @cached_property
     def evidence(self) -> Evidence:
-        """That run, to be replayed."""
         project = self.project
-        recording = replace(project.recording(self.run), trace=self.sound, bones=(), whole={})
+        recording = replace(project.recording_of(self.run.file), trace=self.sound, bones=(), whole={})
         return recording_to_evidence(recording, project.contract, project.drive(str(self.run.clip)), project.network)
 
     @cached_property
     def bones(self) -> tuple[int, ...]:
-        """The bones that its trace holds."""
-        return self.project.recording(self.run).bones
+        return self.project.recording_of(self.run.file).bones
 
     def refuse_playback(self) -> None:
-        """NotApplicable where nothing of the trace is computed by a network."""
         if self.recorded.header.mode == "playback" and self.project.system.posed:
             raise NotApplicable("the trace is a playback: no network runs in it")
 
     def record(self, changed: Mapping[str, Any]) -> None:
-        """Write the recording of an engine with the defect, with the stages, bones and frames of its present trace."""
         stages = {name: self._as_recorded(changed, name) for name in self.recorded.stages if name in changed}
-        if all(_same(rows, self._as_recorded(self.sound.stages, name)) for name, rows in stages.items()):
+        sound = {name: self._as_recorded(self.sound.stages, name) for name in stages}
+        if all(rows.shape == sound[name].shape and np.allclose(rows, sound[name], SAME, SAME, equal_nan=True)
+               for name, rows in stages.items()):  # fmt: skip
             raise NotApplicable("changes nothing that this trace records, on this clip")
         write_trace(replace(self.recorded, stages=stages), self.run.file)
 
@@ -223,7 +219,8 @@ class _Engine:
         return values if is_whole else cut_to({name: values}, self.project.contract, self.bones)[name]
 
 
-def _in_memory(trace: Trace) -> Trace:
+def _read_whole(path: str | Path) -> Trace:
+    trace = read_trace(path)
     return replace(trace, stages={name: np.array(rows) for name, rows in trace.stages.items()}, mapping=None)
 
 
@@ -250,12 +247,8 @@ def _slip(engine: _Engine, stage: str, name: str) -> None:
     engine.record(mutants.slipped(engine.evidence, engine.project.contract, stage, spoilt))
 
 
-def _same(changed: Any, sound: Any) -> bool:
-    return changed.shape == sound.shape and bool(np.allclose(changed, sound, rtol=SAME, atol=SAME, equal_nan=True))
-
-
 def _damage(path: Path, damage: mutants.Damage) -> None:
-    whole = _in_memory(read_trace(path))
+    whole = _read_whole(path)
     with tempfile.TemporaryDirectory() as folder:
         try:
             damaged = damage(whole, Path(folder))
@@ -266,15 +259,13 @@ def _damage(path: Path, damage: mutants.Damage) -> None:
 
 def _replace_trace(target: Path, damaged: Path) -> None:
     """Replace the trace, in any format, by a damaged file of lines."""
-    if target.name.endswith(".trace.jsonl"):
-        copy_file(damaged, target)
-        return
     try:
-        trace = read_trace(damaged)
+        trace = None if target.name.endswith(".trace.jsonl") else read_trace(damaged)
     except UnusableInput:
+        trace = None
+    if trace is None:
         copy_file(damaged, target)
-        return
-    if trace.truncation:
+    elif trace.truncation:
         whole = target.read_bytes()
         write_bytes(target, whole[: len(whole) * 3 // 4])
     else:

@@ -60,7 +60,7 @@ class Project:
         self._kept: dict[Hashable, Trace] = {}
         self.document = read_document(self.bundle_path)
         self.system = system_of(self.document)
-        check_names(settings, self.system)
+        _check_names(settings, self.system)
 
     def files(self) -> list[Path]:
         """The files that the settings name."""
@@ -129,13 +129,9 @@ class Project:
             raise UnusableInput("[gate]", "no model", 'model = "model.onnx"')
         return network_of(self.contract, self.model_path)
 
-    def recording(self, run: RecordedRun) -> Recording:
-        """The recording of training or engine."""
-        return self.recording_of(Path(run.file))
-
-    def recording_of(self, path: Path) -> Recording:
+    def recording_of(self, path: str | Path) -> Recording:
         """A file's recording, as the project's system reads it."""
-        found: Recording = files_of(self.contract).recording(path, self.contract)
+        found: Recording = files_of(self.contract).recording(Path(path), self.contract)
         return found
 
     def drive(self, path: str | Path) -> Callable[[Any], Any]:
@@ -156,8 +152,7 @@ class Project:
         return self._kept[run]
 
 
-def check_names(settings: GateSettings, system: System) -> None:
-    """Raise UnusableInput for a convention or stage in the settings that the system does not have."""
+def _check_names(settings: GateSettings, system: System) -> None:
     for knob, value in settings.conventions.items():
         place = f"{settings.place}.conventions.{knob}"
         if knob not in system.knobs:
@@ -185,9 +180,8 @@ def reference_of(project: Project, run: RecordedRun, recording: Recording) -> Re
     if is_without_model(project, run, recording):
         graph, drive = project.system.graph, project.drive(run.clip or run.file)
         frame = np.arange(expected_frames(project, run))
-        answers = (
-            _answers_at(frame, recording.trace, graph.answers) if holds_answers(project.system, recording.trace) else {}
-        )
+        is_answered = holds_answers(project.system, recording.trace)
+        answers = _answers_at(frame, recording.trace, graph.answers) if is_answered else {}
         frames = ReplayedFrames(Evidence(frame, recording.trace.header.fps, "teacher", answers, drive), contract)
         names = [name for name in graph.names if name not in answers] if answers else run.stages
         stages = {name: rows for name in names if (rows := frames.computed(name)) is not None}

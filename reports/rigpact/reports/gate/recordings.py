@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, FindingsReport, Ledger
 from rigpact.contract.json_pointer import json_pointer
 from rigpact.contract.rules.family import answers as rules
-from rigpact.contract.settings.gate import GateSettings, RecordedRun, Thresholds
+from rigpact.contract.settings.gate import RecordedRun, Thresholds
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import RunSetup
 from rigpact.reference_runtime.recordings.opened import open_file
 from rigpact.reference_runtime.recordings.recording import Recording, contract_of_side, with_stages
-from rigpact.reports.comparing.compare import Comparison, compare
+from rigpact.reports.comparing.compare import compare
 from rigpact.reports.comparing.diff import compare_recordings
 from rigpact.reports.comparing.judgement import about_size
 from rigpact.reports.comparing.judgement import judge as judge_comparison
@@ -36,10 +36,8 @@ from rigpact.reports.diagnosing.diagnosis_text import changes_text, effect_text,
 from rigpact.reports.diagnosing.engine_log import read_engine_log
 from rigpact.reports.diagnosing.evidence import Gathered, parts_of
 from rigpact.reports.diagnosing.log_evidence import explain_log
-from rigpact.reports.diagnosing.relations.relation import Relation
 from rigpact.reports.diagnosing.some_bones import diagnose_gathered
-from rigpact.reports.gate.compared_run import ComparedRun, compared_run, predicted_poses, root_path
-from rigpact.reports.gate.measured import Measured, NotAsked, Question
+from rigpact.reports.gate.measured import ComparedRun, Measured, NotAsked, Question, compared_run
 from rigpact.reports.gate.project import (
     Project,
     about_recording,
@@ -77,12 +75,10 @@ def about_diagnosis(diagnosis: Diagnosis | None, of: Recorded) -> Iterator[Findi
         if first is not None:
             yield _unexplained(diagnosis, first, of.file)
     left = {each.stage for each in diagnosis.stages if each.remains is not None}
-    yield from (_related(each, of.file) for each in diagnosis.relations if each.stage not in left)
-
-
-def _related(relation: Relation, file: Path) -> Finding:
-    said = {"stage": relation.stage, "relation": relation.sentence, "says": {relation.place: relation.words}}
-    return rules.RELATION_DIFFERS.at(file, f"/stages/{relation.stage}", recording=file.name, **said)
+    for each in diagnosis.relations:
+        if each.stage not in left:
+            said = {"stage": each.stage, "relation": each.sentence, "says": {each.place: each.words}}
+            yield rules.RELATION_DIFFERS.at(of.file, f"/stages/{each.stage}", recording=of.file.name, **said)
 
 
 def _cause(cause: Cause, of: Recorded) -> Finding:
@@ -124,18 +120,6 @@ def ask_teacher(project: Project) -> Iterator[NotAsked | Question]:
     yield from _ask_each(project, project.settings.teacher, TEACHER, "Training file {} against the runtime")
 
 
-class RecordingMetrics(TypedDict):
-    """What is kept of a recording: its file, and the account of every stage."""
-
-    file: str
-    accounts: dict[str, tuple[int, int, int]]
-
-
-def is_sound(measured: Measured) -> bool:
-    """Whether its run, where there is one, fits together."""
-    return measured.run is None or measured.run.is_sound
-
-
 def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
     """Compare every engine trace with the runtime, and diagnose it."""
     if not project.settings.traces:
@@ -145,26 +129,24 @@ def ask_traces(project: Project) -> Iterator[NotAsked | Question]:
 
 def _ask_each(project: Project, runs: Sequence[RecordedRun], kind: str, title: str) -> Iterator[Question]:
     for run in runs:
-        name, words = f"{kind}/{run.name}", title.format(run.name)
-        yield Question(
-            name, words, run.file, partial(_measure, project, run, name, words), partial(_read, project, run)
-        )
+        measure, opens = partial(_measure, project, run), partial(_read, project, run)
+        yield Question(f"{kind}/{run.name}", title.format(run.name), run.file, measure, opens)
 
 
 def _read(project: Project, run: RecordedRun) -> object:
     """All that the comparison reads: the recording, its clip, and the network where a stage depends on it."""
     if open_file(run.file).kind is Kind.ENGINE_LOG:
         return read_engine_log(run.file), run.clip and project.drive(run.clip)
-    recording, driving = as_expected(run, project.recording(run)), run.clip and project.drive(run.clip)
+    recording, driving = as_expected(run, project.recording_of(run.file)), run.clip and project.drive(run.clip)
     if is_without_model(project, run, recording):
         return recording, driving
     return recording, driving, network_for(project, recording.trace.header.mode)
 
 
-def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
+def _measure(project: Project, run: RecordedRun) -> Measured:
     if open_file(run.file).kind is Kind.ENGINE_LOG:
-        return measure_log(project, run, name, title)
-    given = project.recording(run)
+        return _measure_log(project, run)
+    given = project.recording_of(run.file)
     unexpected, recording = tuple(about_recording(run, given, project.contract)), as_expected(run, given)
     compared = compare_recordings(
         reference_of(project, run, recording),
@@ -175,23 +157,20 @@ def _measure(project: Project, run: RecordedRun, name: str, title: str) -> Measu
     )
     report = judge_comparison(compared)
     passes = report.verdict == "pass" and not unexpected
-    is_trace = name.startswith(f"{TRACE}/")
+    is_trace = run in project.settings.traces
     is_asked = is_trace and passes if project.verdict_only else is_trace or not passes
     diagnosis = _diagnosis(project, run, recording) if is_asked else None
     summary = {**report.summary, "diagnosis": None if diagnosis is None else diagnosis.to_json()}
-    drawn = _drawn(project, run, recording, compared, diagnosis) if compared.stages else None
+    drawn = compared_run(project, run, recording, compared, diagnosis) if compared.stages else None
     sizes = about_size(recording, project.contract)
-    findings = (*unexpected, *sizes, *_findings(project, run, recording, report, diagnosis))
+    findings = [*unexpected, *sizes, *_findings(project, run, recording, report, diagnosis)]
+    limits = project.settings.thresholds
+    if drawn is not None and limits.tolerance_factor != 1.0:
+        findings = beyond_factor(drawn, findings, limits.tolerance_factor, run.file)
+    if drawn is not None:
+        findings += beyond_limits(drawn, limits, run.file)
     accounts = {name: (each.declared, each.compared, each.waived) for name, each in compared.accounts.items()}
-    return Measured(name, title, findings, report.ledger, summary, {"file": run.file, "accounts": accounts}, drawn)
-
-
-def _drawn(
-    project: Project, run: RecordedRun, recording: Recording, compared: Comparison, diagnosis: Diagnosis | None
-) -> ComparedRun:
-    predicted = predicted_poses(project, run, recording, compared.frames) if compared.pose is None else None
-    path = root_path(project, run, recording, compared.frames)
-    return compared_run(run.name, compared, diagnosis, predicted, path)
+    return Measured(FindingsReport(tuple(findings), report.ledger, summary), accounts, drawn)
 
 
 def _stages(project: Project, run: RecordedRun, recording: Recording) -> tuple[str, ...]:
@@ -243,29 +222,14 @@ def _outside(project: Project, run: RecordedRun, recording: Recording) -> Outsid
     return outside_envelope(subject, frames, recording)
 
 
-def judge(measured: Measured, settings: GateSettings) -> FindingsReport:
-    """Apply the declared factor and limits to the measured errors."""
-    limits = settings.thresholds
-    findings, run = list(measured.findings), measured.run
-    if run is not None:
-        file = str(measured.metrics["file"])
-        if limits.tolerance_factor != 1.0:
-            findings = beyond_factor(run, findings, limits.tolerance_factor, file)
-        findings += beyond_limits(run, limits, file)
-    return FindingsReport(tuple(findings), measured.ledger, measured.summary)
-
-
-_BY_TOLERANCE = tuple(rule.code for rule in (rules.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS))
-"""Rules are compared by code, because a finding from an archive has its own Rule object.
-
-A convention that explains every stage to within rounding is not a matter of tolerance: no factor lets it be.
-"""
+_BY_TOLERANCE = (rules.STAGE_DIFFERS, rules.NOT_EXPLAINED, rules.RELATION_DIFFERS)
+"""A convention that explains every stage to within rounding is not a matter of tolerance: no factor lets it be."""
 
 
 def beyond_factor(run: ComparedRun, findings: list[Finding], factor: float, file: str) -> list[Finding]:
     """The findings under another factor: stages within it pass; if all pass, what no convention explains is let be."""
     over = {name: row for name, row, _ in run.by_stage() if bool((row > factor).any())}
-    kept = [finding for finding in findings if finding.rule.code not in _BY_TOLERANCE[: 1 if over else None]]
+    kept = [finding for finding in findings if finding.rule not in _BY_TOLERANCE[: 1 if over else None]]
     let_be = {name: row for name, row, _ in run.by_stage() if name not in over and bool((row > 1.0).any())}
     about = [*((rules.BEYOND_DECLARED_TOLERANCE, *each) for each in over.items())]
     about += [(rules.LET_BE, *each) for each in let_be.items()]
@@ -315,28 +279,17 @@ def effect_on_character(
     }
 
 
-def measure_log(project: Project, run: RecordedRun, name: str, title: str) -> Measured:
-    """Judge every line that can be judged; a stage that the project expects and the log does not print counts as missing."""
+def _measure_log(project: Project, run: RecordedRun) -> Measured:
     path = Path(run.file)
     clip = Path(run.clip) if run.clip else None
     diagnosis, notes = explain_log(path, project.contract, project.settings.conventions, clip)
     findings = (
         *about_diagnosis(diagnosis, Recorded(path, "cpp", project.contract, lambda _: {})),
-        *_contradictions(diagnosis, path),
+        *(rules.LOG_CONTRADICTS.at(path, "", recording=path.name, words=each) for each in diagnosis.contradictions),
     )
     summary = {"diagnosis": diagnosis.to_json(), "notes": notes}
     judged = {stage.stage for stage in diagnosis.stages if stage.ok is not None}
     missing = set(run.stages) - {stage.stage for stage in diagnosis.stages}
     compared = len(judged) + len(diagnosis.contradictions)
-    return Measured(
-        name,
-        title,
-        tuple(findings),
-        Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared),
-        summary,
-    )
-
-
-def _contradictions(diagnosis: Diagnosis, path: Path) -> Iterator[Finding]:
-    for words in diagnosis.contradictions:
-        yield rules.LOG_CONTRADICTS.at(path, "", recording=path.name, words=words)
+    ledger = Ledger(compared + len(missing) + (diagnosis.verdict == "undetermined"), compared)
+    return Measured(FindingsReport(findings, ledger, summary))

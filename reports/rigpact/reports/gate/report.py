@@ -4,10 +4,13 @@ A part that was asked for but could not be answered is `undetermined`, which is 
 not ask for (no engine trace, no base revision) is absent; `not_asked` gives the reason.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rigpact.contract.as_json import AsJson
 from rigpact.contract.documents import Kind
@@ -23,13 +26,16 @@ from rigpact.contract.findings import (
 )
 from rigpact.contract.rules.family import answers
 
+if TYPE_CHECKING:
+    from rigpact.reports.gate.measured import ComparedRun
+
 
 @dataclass(frozen=True)
 class Part(AsJson):
     """One question of the gate and its answer.
 
     name: stable and kebab-case, for machines (`files`, `teacher/walk`, `engine-trace/walk`). title: for people.
-    is_waived: one finding with owner, reason and day replaces all others.
+    is_waived: one finding with owner, reason and day replaces all others. run: what can be drawn of it.
     """
 
     KEYS = "name title verdict findings: report.findings ledger: report.ledger summary: report.summary"
@@ -37,6 +43,7 @@ class Part(AsJson):
     title: str
     report: FindingsReport
     is_waived: bool = False
+    run: ComparedRun | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -132,7 +139,11 @@ def causes_of(parts: Sequence[Part]) -> tuple[Mistake, ...]:
     groups: dict[Key, list[Finding]] = {}
     for key, finding in _keyed(parts):
         groups.setdefault(key, []).append(finding)
-    causes = [Mistake(str(side), tuple(sorted(found, key=_leads))) for (side, *_), found in groups.items()]
+
+    def leads(finding: Finding) -> tuple[bool, int]:
+        return finding.rule.code not in _NAMED, SEVERITIES.index(finding.rule.severity)
+
+    causes = [Mistake(str(side), tuple(sorted(found, key=leads))) for (side, *_), found in groups.items()]
     return tuple(sorted(causes, key=_rank))
 
 
@@ -145,13 +156,13 @@ def _keyed(parts: Sequence[Part]) -> Iterator[tuple[Key, Finding]]:
         for edit in edits:
             said.setdefault((side, finding.file, edit), {})[edits] = None
     for part, findings in zip(parts, placed, strict=True):
-        diagnosis = part.report.summary.get("diagnosis")
-        stages = diagnosis.get("stages") if isinstance(diagnosis, Mapping) else None
-        rows = stages if isinstance(stages, list | tuple) else ()
-        firsts, verdicts = (
-            _firsts(part),
-            {str(row.get("stage")): row.get("ok") for row in rows if isinstance(row, Mapping)},
-        )
+        rows = (part.report.summary.get("diagnosis") or {}).get("stages", ())
+        verdicts = {row["stage"]: row["ok"] for row in rows}
+        firsts: dict[
+            str, dict[tuple[str, str], Finding]
+        ] = {}  # a file has thousands of findings, and few rules and stages
+        for each in part.report.findings:
+            firsts.setdefault(each.file, {}).setdefault((each.rule.code, _stage(each)), each)
         for side, finding in findings:
             leading = _leader(finding, firsts[finding.file], verdicts) if finding.rule.follows else finding
             yield (side, *_edit_of(leading, side, said)), finding
@@ -159,11 +170,9 @@ def _keyed(parts: Sequence[Part]) -> Iterator[tuple[Key, Finding]]:
 
 def _on_sides(part: Part) -> Iterator[tuple[str, Finding]]:
     own = _SIDE_OF_PART.get(part.name.partition("/")[0])
-    files = part.report.summary.get("files", ())
-    kinds = {str(each.get("path")): str(each.get("kind")) for each in files} if isinstance(files, list | tuple) else {}
+    kinds = {each["path"]: each["kind"] for each in part.report.summary.get("files", ())}
     for finding in part.report.findings:
-        side = ENGINE if finding.rule.code == answers.ENGINE_BOUND_OTHERWISE.code else own
-        yield side or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
+        yield own or _SIDE_OF_KIND.get(kinds.get(finding.file, ""), CONTRACT), finding
 
 
 def _edits(finding: Finding) -> Edits:
@@ -180,14 +189,6 @@ def _edit_of(finding: Finding, side: str, said: Said) -> Key:
     if side in _OF_MANY_FILES and nobody not in (code, *finding.rule.follows):
         return code, *(name for name in finding.pointer.split("/") if not name.isdigit())
     return code, finding.file, finding.pointer
-
-
-def _firsts(part: Part) -> Mapping[str, Mapping[tuple[str, str], Finding]]:
-    """By file, the first finding of each rule on each stage: a file has thousands of findings, and few rules and stages."""
-    firsts: dict[str, dict[tuple[str, str], Finding]] = {}
-    for each in part.report.findings:
-        firsts.setdefault(each.file, {}).setdefault((each.rule.code, _stage(each)), each)
-    return firsts
 
 
 def _leader(finding: Finding, firsts: Mapping[tuple[str, str], Finding], verdicts: Mapping[str, object]) -> Finding:
@@ -208,10 +209,6 @@ def _stage(finding: Finding) -> str:
     return str(finding.values.get("stage", ""))
 
 
-def _leads(finding: Finding) -> tuple[bool, int]:
-    return finding.rule.code not in _NAMED, SEVERITIES.index(finding.rule.severity)
-
-
 def _rank(cause: Mistake) -> tuple[float, ...]:
     refused = any(each.rule.engine_refuses and each.rule.severity is Severity.ERROR for each in cause.findings)
     size = max(_size(each) for each in cause.findings)
@@ -228,11 +225,7 @@ def _size(finding: Finding) -> float:
 
 
 WAIVERS = "waivers"
-"""The part about the waivers and thresholds themselves."""
-ARCHIVE = "archive"
-"""The part about an archive whose files are not those here."""
-BESIDE = frozenset({WAIVERS, ARCHIVE})
-"""Parts that do not count as a judgement."""
+"""The part about the waivers and thresholds themselves, which does not count as a judgement."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +266,7 @@ class GateReport(AsJson):
         verdicts = {part.verdict for part in self.parts}
         if "fail" in verdicts or (self.strict and any(part.report.count(Severity.WARNING) for part in self.parts)):
             return "fail"
-        judged = any(part.report.ledger.compared for part in self.parts if part.name not in BESIDE)
+        judged = any(part.report.ledger.compared for part in self.parts if part.name != WAIVERS)
         return "undetermined" if "undetermined" in verdicts or not judged else "pass"
 
     @property
@@ -295,7 +288,6 @@ NEXT_QUESTIONS: Mapping[str, str] = {
     "engine-trace": "name a trace of the engine in [[gate.trace]]: until then the engine's numbers are unknown",
     "teacher": "name a teacher prediction in [[gate.teacher]]: until then training's numbers are unknown",
     "model": "name the model in [gate]: until then nothing is run",
-    "order of inputs": "name a prediction, clip or recording in [gate]: until then nothing says in which order inputs are bound",
     "breaking": 'set base = "origin/main" in [gate]: then breaking changes of the bundle are seen before they are merged',
     "budget": "declare a [gate.budget] so that a larger model is a decision and not an accident",
 }
@@ -305,18 +297,15 @@ NEXT_QUESTIONS: Mapping[str, str] = {
 def next_steps(report: GateReport) -> tuple[str, ...]:
     """At most three steps, the most useful first. When all parts pass: advice about parts that were not asked."""
     words = [_step(cause) for cause in report.causes if cause.severity is Severity.ERROR]
-    words += [step for part in report.parts for step in _missing(part)]
+    for part in report.parts:
+        if part.verdict != "pass" and not part.report.count(Severity.ERROR) and not part.is_waived:
+            missing = part.report.ledger.missing
+            words.append(f"{part.title}: {missing} declared values were not compared; record them or waive them")
     words += [_step(cause) for cause in report.causes if cause.severity is Severity.WARNING]
     if not words:
         open_questions = {name for name, reason in report.not_asked.items() if reason not in IMPOSSIBLE}
         words = [words for name, words in NEXT_QUESTIONS.items() if name in open_questions]
     return tuple(dict.fromkeys(words))[:MOST]
-
-
-def _missing(part: Part) -> Iterator[str]:
-    missing = part.report.ledger.missing
-    if part.verdict != "pass" and not part.report.count(Severity.ERROR) and not part.is_waived:
-        yield f"{part.title}: {missing} declared values were not compared; record them or waive them"
 
 
 def _step(cause: Mistake) -> str:

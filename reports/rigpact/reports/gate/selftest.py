@@ -9,14 +9,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.as_json import AsJson
 from rigpact.contract.documents import Document, Kind, documents_remembered
@@ -35,55 +32,46 @@ from rigpact.reports.gate.measured import GateMeasurement, Question
 from rigpact.reports.gate.parts import PARTS
 from rigpact.reports.gate.plants import FILE_PARTS, READERS, TRACE_PARTS, NotApplicable, Plant, plants
 from rigpact.reports.gate.project import Project
-from rigpact.reports.terminal import counted, plain, sum_up, table
+from rigpact.reports.terminal import Answer, Figures, Sentence, counted
 
 
-# Copy a project's files into another folder, where the self-test can damage them.
 def copied_project(project: Project, folder: Path) -> GateSettings:
     """Copy every file of a project into a folder and return settings that name the copies, relative to it.
 
-    A copy has no git history, so breaking changes are not checked. UnusableInput for a file that does not exist.
+    Each lies in a folder of its own: names stay the same and do not collide. Named columns become a trace of the same numbers:
+    its rows can be damaged. A copy has no git history: breaking changes are not checked. UnusableInput for a file that is gone.
     """
-    names = dict(_copied(project, folder))
-    settings = project.settings
-
-    def named(path: str | Path | None) -> str | None:
-        return None if path is None else names[Path(path)]
-
-    def of_run(run: RecordedRun) -> RecordedRun:
-        return replace(run, file=names[Path(run.file)], clip=named(run.clip))
-
-    return replace(
-        settings,
-        bundle=named(project.bundle_path), companion=named(project.companion_path), model=named(project.model_path),
-        clips=tuple(names[path] for path in project.clip_paths), free_run=named(settings.free_run),
-        teacher=tuple(map(of_run, settings.teacher)), traces=tuple(map(of_run, settings.traces)),
-        base=None, change_record=None,
-    )  # fmt: skip
-
-
-def _copied(project: Project, folder: Path) -> Iterator[tuple[Path, str]]:
-    """Copy every file into its own folder: names stay the same and do not collide.
-
-    Named columns become a trace of the same numbers: its rows can be damaged.
-    """
+    names: dict[str | Path | None, str | None] = {None: None}
     for index, path in enumerate(project.files()):
         if not path.is_file():
             raise UnusableInput(path, "nothing", "an existing file", "check the spelling of the path")
-        (folder / str(index)).mkdir(parents=True)
-        name = f"{index}/{path.name}"
+        own = folder / str(index)
+        own.mkdir(parents=True)
+        target = own / path.name
         if open_file(path).kind is Kind.COLUMNS:
-            name = f"{index}/{path.stem}.trace.jsonl"
-            write_trace(project.recording_of(path).trace, folder / name)
-        elif path == project.model_path:
-            _copy_model(path, folder / name)
+            target = own / f"{path.stem}.trace.jsonl"
+            write_trace(project.recording_of(path).trace, target)
         else:
-            copy_file(path, folder / name)
+            (_copy_model if path == project.model_path else copy_file)(path, target)
         for beside in project.beside if path == project.bundle_path else ():  # where the copy looks for them
-            target = folder / str(index) / beside.relative_to(path.parent)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (_copy_model if beside.suffix == ".onnx" else copy_file)(beside, target)
-        yield path, name
+            (own / beside.relative_to(path.parent)).parent.mkdir(parents=True, exist_ok=True)
+            (_copy_model if beside.suffix == ".onnx" else copy_file)(beside, own / beside.relative_to(path.parent))
+        names[path] = target.relative_to(folder).as_posix()
+
+    def named(path: str | Path | None) -> Any:
+        return names[path if path is None else Path(path)]
+
+    def of_run(run: RecordedRun) -> RecordedRun:
+        return replace(run, file=named(run.file), clip=named(run.clip))
+
+    settings = project.settings
+    return replace(
+        settings,
+        bundle=named(project.bundle_path), companion=named(project.companion_path), model=named(project.model_path),
+        clips=tuple(map(named, project.clip_paths)), free_run=named(settings.free_run),
+        teacher=tuple(map(of_run, settings.teacher)), traces=tuple(map(of_run, settings.traces)),
+        base=None, change_record=None,
+    )  # fmt: skip
 
 
 def _copy_model(path: Path, target: Path) -> None:
@@ -106,15 +94,6 @@ class Planted(AsJson):
     is_warning: bool = False
     not_applicable: str | None = None
 
-    @property
-    def word(self) -> str:
-        """The result in words."""
-        if self.not_applicable is not None:
-            return f"not applicable: {self.not_applicable}"
-        if self.noticed_by is None:
-            return "NOT CAUGHT"
-        return f"{self.noticed_by} (a warning; --strict fails)" if self.is_warning else self.noticed_by
-
 
 @dataclass(frozen=True)
 class Selftest(AsJson):
@@ -131,30 +110,18 @@ class Selftest(AsJson):
 
     @property
     def injected(self) -> int:
-        """How many defects were injected."""
-        return len(self.applicable)
+        """How many defects these files can have: they were injected."""
+        return sum(entry.not_applicable is None for entry in self.planted)
 
     @property
     def caught(self) -> int:
         """How many of them a part noticed."""
-        return self.injected - len(self.unnoticed)
-
-    @property
-    def applicable(self) -> tuple[Planted, ...]:
-        """The defects that these files can have."""
-        return tuple(entry for entry in self.planted if entry.not_applicable is None)
-
-    @property
-    def unnoticed(self) -> tuple[Planted, ...]:
-        """The defects that no part noticed."""
-        return tuple(entry for entry in self.applicable if entry.noticed_by is None)
+        return sum(entry.noticed_by is not None for entry in self.planted)
 
     @property
     def exit_code(self) -> int:
         """0 if all defects were noticed, 1 if some were not, 2 if none could be injected."""
-        if not self.applicable:
-            return 2
-        return int(bool(self.unnoticed))
+        return 2 if not self.injected else int(self.caught < self.injected)
 
 
 def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str] = ()) -> Selftest:
@@ -167,10 +134,10 @@ def run_selftest(configuration: Configuration, today: date, kinds: Sequence[str]
     project = Project(configuration.gate)
     with tempfile.TemporaryDirectory() as folder:
         sound = Path(folder, "sound")
-        inside = replace(configuration, gate=copied_project(project, sound))
-        trials = Trials(inside, sound, today, tuple(kinds))
+        settings = copied_project(project, sound)
+        trials = Trials(replace(configuration, gate=settings), settings, sound, today, tuple(kinds))
+        found = []
         with counted(len(trials.plants), "planted defects") as done:
-            found = []
             for planted in _outcomes(trials):
                 found.append(planted)
                 done(1)
@@ -182,32 +149,30 @@ class Trials:
     """The defects of some kinds that are tried on the copied project in `sound`."""
 
     configuration: Configuration
+    settings: GateSettings
     sound: Path
     today: date
     kinds: tuple[str, ...]
+    remembered: dict[str, Document] = field(default_factory=dict)
 
     @cached_property
     def plants(self) -> tuple[Plant, ...]:
         """The defects."""
         with contextlib.chdir(self.sound):
-            every = plants(self._settings)
+            every = plants(self.settings)
             return tuple(plant for plant in every if not self.kinds or plant.kind in self.kinds)
 
     @cached_property
-    def known(self) -> dict[str, Marks]:
+    def _known(self) -> dict[str, Marks]:
         """What each part says about the sound files."""
-        with contextlib.chdir(self.sound), documents_remembered(self._remembered):
+        with contextlib.chdir(self.sound), documents_remembered(self.remembered):
             return {part: self._marks(part, None) for part in FILE_PARTS}
 
-    @cached_property
-    def _remembered(self) -> dict[str, Document]:
-        return {}
-
-    def outcome(self, number: int, known: Mapping[str, Marks]) -> Planted:
+    def outcome(self, number: int) -> Planted:
         """Inject one defect into the copy, and run the parts that read it until one fails."""
-        plant = self.plants[number]
+        plant, known = self.plants[number], self._known
         try:
-            with inputs_may_be_replaced(), documents_remembered(self._remembered), contextlib.chdir(self._copy):
+            with inputs_may_be_replaced(), documents_remembered(self.remembered), contextlib.chdir(self._copy):
                 plant.make()
                 return self._noticed(plant, known)
         except NotApplicable as reason:
@@ -235,7 +200,7 @@ class Trials:
         """Whether the contract in the working directory means what the sound one does."""
 
         def meant() -> tuple[str, dict[str, Any]]:
-            contract = Project(self._settings).contract
+            contract = Project(self.settings).contract
             return contract.meaning.sha256 if contract.meaning else contract.sha256, dict(contract.conventions)
 
         changed = meant()
@@ -244,9 +209,9 @@ class Trials:
 
     def _marks(self, part: str, project: Project | None) -> Marks:
         """Its verdict unless it passes, every error and warning by fingerprint. project: what was read already."""
-        project = project or Project(self._settings, verdict_only=True)
-        measured = tuple(each.answered() for each in PARTS[part].ask(project) if isinstance(each, Question))
-        report = judge_gate(GateMeasurement(project.system.name, measured, {}, {}), self.configuration, self.today)
+        project = project or Project(self.settings, verdict_only=True)
+        measured = tuple(each.answered() for each in PARTS[part](project) if isinstance(each, Question))
+        report = judge_gate(GateMeasurement(measured), self.configuration, self.today)
         marks = {(part.name, "verdict") for part in report.parts if part.verdict != "pass"}
         for finding in (each for part in report.parts for each in part.report.findings):
             severity = finding.rule.severity
@@ -256,17 +221,13 @@ class Trials:
                 marks.add((finding.fingerprint, severity.value))
         return frozenset(marks)
 
-    @property
-    def _settings(self) -> GateSettings:
-        return self.configuration.gate or GateSettings()
-
     @cached_property
     def _around_traces(self) -> Project | None:
         """The project of a defect in an engine's trace, of which all else is read once; None where a trace drives itself."""
-        settings = self._settings
-        read = {*settings.clips, *(run.clip for run in settings.traces)}
-        is_apart = read.isdisjoint({None, *(run.file for run in settings.traces)})
-        return Project(settings, verdict_only=True) if is_apart else None
+        traces = self.settings.traces
+        read = {*self.settings.clips, *(run.clip for run in traces)}
+        is_apart = read.isdisjoint({None, *(run.file for run in traces)})
+        return Project(self.settings, verdict_only=True) if is_apart else None
 
     @cached_property
     def _copy(self) -> Path:
@@ -285,40 +246,38 @@ def _outcomes(trials: Trials) -> Iterator[Planted]:
     count = len(trials.plants)
     others = other_processes(count // _FEW - 1)
     if others < 1:
-        yield from (trials.outcome(number, trials.known) for number in range(count))
+        yield from map(trials.outcome, range(count))
         return
-    with process_pool(others, _begin, trials.configuration, trials.sound, trials.today, trials.kinds) as pool:
-        for _ in range(others):
-            pool.submit(_ready)  # they start while this process judges the sound files
-        ahead = {number: pool.submit(_outcome, number, trials.known) for number in reversed(range(count))}
+    with process_pool(others, _begin, replace(trials, remembered={})) as pool:
+        ahead = {number: pool.submit(_outcome, number) for number in reversed(range(count))}
         for number in range(count):
-            is_free = ahead[number].cancel()
-            yield trials.outcome(number, trials.known) if is_free else ahead[number].result()
+            yield trials.outcome(number) if ahead[number].cancel() else ahead[number].result()
 
 
-def _begin(configuration: Configuration, sound: Path, today: date, kinds: tuple[str, ...]) -> None:
-    _own_trials.append(Trials(configuration, sound, today, kinds))
+def _begin(trials: Trials) -> None:
+    _own_trials.append(trials)
 
 
-def _ready() -> None:
-    """Nothing: the process has started."""
+def _outcome(number: int) -> Planted:
+    return _own_trials[0].outcome(number)
 
 
-def _outcome(number: int, known: Mapping[str, Marks]) -> Planted:
-    return _own_trials[0].outcome(number, known)
-
-
-def print_selftest(found: Selftest, console: Console) -> None:
-    """Print a table of the defects; the unnoticed ones come last, so they stay visible in the terminal."""
-    rows = [(entry.name, entry.kind, entry.word) for entry in found.applicable if entry.noticed_by is not None]
-    console.print(table("Planted defects, and the parts that noticed them", ("defect", "in", "noticed by"), rows))
+def answer_of_selftest(found: Selftest) -> Answer:
+    """A table of the defects; the unnoticed ones come last, so they stay visible in the terminal."""
     reasons: dict[str, list[str]] = {}
+    rows, silent = [], []
     for entry in found.planted:
         if entry.not_applicable is not None:
             reasons.setdefault(entry.not_applicable, []).append(entry.name)
+        elif entry.noticed_by is None:
+            silent.append(Sentence(f"NOT CAUGHT: {entry.name} ({entry.kind})", "bold red"))
+        else:
+            word = f"{entry.noticed_by} (a warning; --strict fails)" if entry.is_warning else entry.noticed_by
+            rows.append((entry.name, entry.kind, word))
+    left_out = []
     for reason, names in reasons.items():
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        console.print(Text(plain(f"not applicable: {'; '.join(names[:3])}{more}: {reason}"), style="dim"))
-    for entry in found.unnoticed:
-        console.print(Text(plain(f"NOT CAUGHT: {entry.name} ({entry.kind})"), style="bold red"))
-    sum_up(Text(f"{found.caught} of {found.injected} planted defects caught", style="bold"), console)
+        left_out.append(Sentence(f"not applicable: {'; '.join(names[:3])}{more}: {reason}", "dim"))
+    table = Figures("Planted defects, and the parts that noticed them", ("defect", "in", "noticed by"), rows)
+    said = f"{found.caught} of {found.injected} planted defects caught"
+    return Answer(found.verdict.upper(), said, found.exit_code, (table, *left_out, *silent))

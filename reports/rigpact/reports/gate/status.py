@@ -17,12 +17,12 @@ from rich.console import Console
 
 from rigpact.contract.as_json import AsJson
 from rigpact.contract.errors import UnusableInput
-from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS, Ledger
+from rigpact.contract.findings import EXIT_CANNOT_JUDGE, EXIT_PASS
 from rigpact.contract.settings.configuration import FILE_NAME
 from rigpact.contract.settings.gate import GateSettings
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.measured import Measured, NotAsked, Question
-from rigpact.reports.gate.parts import PARTS, PartKind
+from rigpact.reports.gate.measured import NotAsked
+from rigpact.reports.gate.parts import PARTS
 from rigpact.reports.gate.project import Project
 from rigpact.reports.gate.report import IMPOSSIBLE, NEXT_QUESTIONS
 from rigpact.reports.terminal import Answer, Sentence, print_answer
@@ -48,11 +48,6 @@ class Tool(AsJson):
     purpose: str
     get: str
     needed: bool = False
-
-    @property
-    def lacks(self) -> bool:
-        """Whether something is missing that every command needs."""
-        return self.needed and self.version is None
 
 
 def installation() -> Iterator[Tool]:
@@ -106,7 +101,8 @@ class ProjectStatus(AsJson):
     def is_ready(self) -> bool:
         """Whether all that is asked can be judged; a project that asks nothing is not ready."""
         states = {part.state for part in self.parts}
-        return not any(tool.lacks for tool in self.tools) and "missing" not in states and "can be judged" in states
+        is_whole = all(tool.version is not None for tool in self.tools if tool.needed)
+        return is_whole and "missing" not in states and "can be judged" in states
 
     @property
     def verdict(self) -> str:
@@ -133,32 +129,22 @@ def _parts(settings: GateSettings | None, today: date) -> Iterator[Answerable]:
     except UnusableInput as error:
         yield Answerable("gate", "missing", error.one_line(), f"repair what it names in {FILE_NAME}, or the file")
         return
-    for kind in PARTS.values():
-        for asked in kind.ask(project):
-            unasked = asked if isinstance(asked, NotAsked) else _unasked(kind, asked, settings)
-            if unasked is not None:
-                get = "" if unasked.reason in IMPOSSIBLE else NEXT_QUESTIONS.get(unasked.name, "")
-                yield Answerable(unasked.name, "not asked", unasked.reason, get)
-            elif isinstance(asked, Question):
-                yield _asked(asked, settings, today)
-
-
-def _unasked(kind: PartKind, asked: Question, settings: GateSettings) -> NotAsked | None:
-    judged = kind.judge(Measured(asked.name, asked.title, (), Ledger(0, 0)), settings)
-    return judged if isinstance(judged, NotAsked) else None
-
-
-def _asked(asked: Question, settings: GateSettings, today: date) -> Answerable:
-    lacks = asked.lacks
-    if not lacks:
-        return Answerable(asked.name, "can be judged")
-    for waiver in settings.waivers:
-        if (waiver.part, waiver.stage) == (asked.name, None) and waiver.holds(today):
-            about = f"until {waiver.expires} ({waiver.owner}: {waiver.reason}); {lacks}"
-            return Answerable(asked.name, "waived", about)
-    return Answerable(
-        asked.name, "missing", lacks, "repair what it names, or waive the part for a while: [[gate.waive]]"
-    )
+    for ask in PARTS.values():
+        for asked in ask(project):
+            if isinstance(asked, NotAsked):
+                get = "" if asked.reason in IMPOSSIBLE else NEXT_QUESTIONS.get(asked.name, "")
+                yield Answerable(asked.name, "not asked", asked.reason, get)
+            elif lacks := asked.lacks:
+                whole = [each for each in settings.waivers if (each.part, each.stage) == (asked.name, None)]
+                waiver = next((each for each in whole if each.holds(today)), None)
+                if waiver is None:
+                    get = "repair what it names, or waive the part for a while: [[gate.waive]]"
+                    yield Answerable(asked.name, "missing", lacks, get)
+                else:
+                    about = f"until {waiver.expires} ({waiver.owner}: {waiver.reason}); {lacks}"
+                    yield Answerable(asked.name, "waived", about)
+            else:
+                yield Answerable(asked.name, "can be judged")
 
 
 def print_examination(found: ProjectStatus, console: Console, place: Path, *, is_whole: bool = True) -> None:
@@ -173,11 +159,10 @@ def print_examination(found: ProjectStatus, console: Console, place: Path, *, is
                 lines += _lines(state, word, f"{tool.name}, for {tool.purpose}", tool.get)
     for part in found.parts:
         if is_whole or part.state == "missing":
-            about = f"{part.name}: {part.reason}" if part.reason else part.name
-            lines += _lines(part.state, part.state, about, part.get)
-    count = sum(part.state == "can be judged" for part in found.parts)
-    asked = sum(part.state != "not asked" for part in found.parts)
-    said = f"{count} of {asked} parts that {place} asks can be judged"
+            lines += _lines(part.state, part.state, f"{part.name}: {part.reason}".removesuffix(": "), part.get)
+    states = [part.state for part in found.parts]
+    asked = len(states) - states.count("not asked")
+    said = f"{states.count('can be judged')} of {asked} parts that {place} asks can be judged"
     print_answer(Answer(found.verdict.upper(), said, found.exit_code, tuple(lines)), console)
 
 

@@ -1,16 +1,14 @@
 """The formats that machines read: SARIF, the annotations of GitHub, JUnit.
 
-SARIF 2.1.0 is for code scanning (GitHub, Azure, editors). Its paths are relative to the repository, `%SRCROOT%`, whose
-address is left out, so every checkout gives the same bytes. A finding in a JSON file
-has the line and column of its value, in UTF-16 code units; in a model or a trace its pointer, as a logical location.
-Fingerprints do not depend on paths or on numbers in messages.
-
+SARIF 2.1.0 is for code scanning (GitHub, Azure, editors). Its paths are relative to the repository: every checkout gives the same
+bytes. A finding in a JSON file has the line and column of its value, in UTF-16 code units; in a model or a trace its pointer.
 Links go to the project URL named Documentation of the installed distribution; `RIGPACT_DOCS_URL` replaces it.
 """
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, Literal
@@ -23,7 +21,7 @@ from rigpact.contract.errors import UnusableInput
 from rigpact.contract.findings import Finding, Rule, Severity
 from rigpact.contract.version import rigpact_version
 from rigpact.reports.gate.report import GateReport, Part
-from rigpact.reports.renderers.for_people import is_failing, part_text, unanswered, unexplained, unjudged_text
+from rigpact.reports.renderers.for_people import is_failing, part_text, unanswered, unjudged_text
 from rigpact.reports.renderers.places import FilePlace, places_of
 from rigpact.reports.terminal import FINDINGS_SHOWN, account_text, plain
 
@@ -35,22 +33,16 @@ _PLACEHOLDER = "/OWNER/"
 
 def documentation_url() -> str | None:
     """The address of the docs folder without a final slash; UnusableInput for a wrong environment variable."""
-    given = os.environ.get(ENVIRONMENT, "").strip() or _project_url()
-    if given is None:
+    given = os.environ.get(ENVIRONMENT, "").strip()
+    if not given:
+        with suppress(PackageNotFoundError):
+            urls = dict(entry.split(", ", 1) for entry in metadata("rigpact").get_all("Project-URL") or [])
+            given = urls.get("Documentation", "")
+    if not given or _PLACEHOLDER in given:
         return None
     if not given.startswith(_SCHEMES) or not given.isprintable() or " " in given:
         raise UnusableInput(ENVIRONMENT, repr(given), "an address that begins with https://")
     return given.rstrip("/")
-
-
-def _project_url() -> str | None:
-    try:
-        urls = metadata("rigpact").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return None
-    named = dict(entry.split(", ", 1) for entry in urls if ", " in entry)
-    address = named.get("Documentation")
-    return None if address is None or _PLACEHOLDER in address else address
 
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -156,7 +148,7 @@ def render_github(gate: GateReport) -> str:
     """Render the findings, errors first, and the parts that could not be judged."""
     places = places_of(gate.findings)
     by_severity: dict[Severity, list[str]] = {severity: [] for severity in Severity}
-    for title, why in unexplained(gate):
+    for title, why in unanswered(gate, with_told=False):
         by_severity[Severity.ERROR].append(_command("error", {"title": f"rigpact: {title}"}, f"{title} {why}"))
     for finding in gate.findings:
         place = places[finding.file, finding.pointer]
@@ -169,17 +161,12 @@ def render_github(gate: GateReport) -> str:
         at = f"{plain(finding.pointer)}: " if finding.pointer else ""
         told = f"{at}{plain(finding.message)}\nhint: {plain(finding.rule.hint)}"
         by_severity[finding.rule.severity].append(_command(_COMMANDS[finding.rule.severity], properties, told))
-    return "".join(f"{line}\n" for severity, lines in by_severity.items() for line in _limited(severity, lines))
-
-
-def _limited(severity: Severity, lines: list[str]) -> Iterator[str]:
-    if len(lines) <= SHOWN_EACH:
-        yield from lines
-        return
-    yield from lines[: SHOWN_EACH - 1]
-    more = len(lines) - SHOWN_EACH + 1
-    about = f"{more} more of severity {severity.value} stand in the other reports of this run"
-    yield _command(_COMMANDS[severity], {"title": "rigpact"}, about)
+    for severity, lines in by_severity.items():
+        more = len(lines) - SHOWN_EACH + 1
+        if more > 1:
+            about = f"{more} more of severity {severity.value} stand in the other reports of this run"
+            lines[SHOWN_EACH - 1 :] = [_command(_COMMANDS[severity], {"title": "rigpact"}, about)]
+    return "".join(f"{line}\n" for lines in by_severity.values() for line in lines)
 
 
 def _command(name: str, properties: Mapping[str, str], message: str) -> str:
@@ -211,40 +198,30 @@ class Case:
     findings: tuple[Finding, ...] = ()
 
 
-def cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
-    """All cases of a part. strict: warnings fail too."""
-    summary = part.report.summary
+def _cases_of(part: Part, *, strict: bool = False) -> tuple[Case, ...]:
+    summary, ledger = part.report.summary, part.report.ledger
     if part.is_waived:
         return (Case(ACCOUNT, "skipped", part_text(part)),)
+    account = Case(ACCOUNT, "passed") if ledger.complete else Case(ACCOUNT, "failed", account_text(ledger))
+    if part.verdict == "undetermined":
+        account = Case(ACCOUNT, "unjudged", unjudged_text(part))
     stages = tuple(_stage_cases(part, strict=strict))
     told = {id(finding) for case in stages for finding in case.findings}
     rest = [finding for finding in part.report.findings if id(finding) not in told]
-    return (_account(part), *stages, *_rule_cases(rest, summary, strict=strict), *_waived(summary))
-
-
-def _account(part: Part) -> Case:
-    ledger = part.report.ledger
-    if part.verdict == "undetermined":
-        return Case(ACCOUNT, "unjudged", unjudged_text(part))
-    if not ledger.complete:
-        return Case(ACCOUNT, "failed", account_text(ledger))
-    return Case(ACCOUNT, "passed")
+    return (account, *stages, *_rule_cases(rest, summary, strict=strict), *_waived(summary))
 
 
 def _stage_cases(part: Part, *, strict: bool) -> Iterator[Case]:
     summary = part.report.summary
-    for entry in _mappings(summary.get("stages")):
-        if "stage" not in entry or "ok" not in entry:
-            continue
-        stage = str(entry["stage"])
-        inside = f"/stages/{stage}/"
+    for entry in (each for each in summary.get("stages", ()) if each.keys() >= {"stage", "ok"}):
+        stage, inside = plain(entry["stage"]), f"/stages/{entry['stage']}/"
         here = tuple(each for each in part.report.findings if f"{each.pointer}/".startswith(inside))
         if any(is_failing(finding, strict=strict) for finding in here):
-            yield Case(f"stage {plain(stage)}", "failed", plain(here[0].message), here[0].rule.code, here)
+            yield Case(f"stage {stage}", "failed", plain(here[0].message), here[0].rule.code, here)
         elif entry["ok"] or here:
-            yield Case(f"stage {plain(stage)}", "passed", findings=here)
+            yield Case(f"stage {stage}", "passed", findings=here)
         else:
-            yield Case(f"stage {plain(stage)}", "skipped", _LET_BE)
+            yield Case(f"stage {stage}", "skipped", _LET_BE)
     waived = summary.get("waived")
     for stage, reason in waived.items() if isinstance(waived, Mapping) else ():
         yield Case(f"stage {plain(stage)}", "skipped", f"waived: {plain(reason)}")
@@ -254,17 +231,17 @@ def _rule_cases(findings: Sequence[Finding], summary: Mapping[str, Any], *, stri
     by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         by_code.setdefault(finding.rule.code, []).append(finding)
-    kinds = {str(entry.get("kind")) for entry in _mappings(summary.get("files"))}
+    kinds = {str(entry["kind"]) for entry in summary.get("files", ())}
     every = (*(rules_run(kinds) if kinds else ()), *(finding.rule for finding in findings))
     rules = {rule.code: rule for rule in every}
-    lowered = {str(entry.get("code")): entry for entry in _configured(summary, "lowered")}
+    lowered = {entry["code"]: entry for entry in _configured(summary, "lowered")}
     for code in sorted(rules):
         here = by_code.get(code, [])
         failing = [finding for finding in here if is_failing(finding, strict=strict)]
         outcome: Outcome = "failed" if failing else "skipped" if code in lowered else "passed"
         headline = plain(failing[0].message) if failing else ""
         if outcome == "skipped":
-            headline = plain(f"lowered to {lowered[code].get('to')} {_debt(lowered[code])}")
+            headline = plain(f"lowered to {lowered[code]['to']} {_debt(lowered[code])}")
         yield Case(f"{code} {rules[code].name}", outcome, headline, code, tuple(here))
 
 
@@ -295,21 +272,16 @@ def rules_run(kinds: Iterable[str]) -> tuple[Rule, ...]:
 
 def _waived(summary: Mapping[str, Any]) -> Iterator[Case]:
     for entry in _configured(summary, "waived"):
-        code, place = plain(entry.get("code", "")), plain(f"{entry.get('file', '')}#{entry.get('pointer', '')}")
+        code, place = plain(entry["code"]), plain(f"{entry['file']}#{entry['pointer']}")
         yield Case(f"{code} {place}".strip("# "), "skipped", plain(f"waived {_debt(entry)}"), code)
 
 
-def _configured(summary: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    configuration = summary.get("configuration")
-    return _mappings(configuration.get(name)) if isinstance(configuration, Mapping) else []
+def _configured(summary: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
+    return summary.get("configuration", {}).get(name, ())  # type: ignore[no-any-return]
 
 
 def _debt(entry: Mapping[str, Any]) -> str:
-    return f"until {entry.get('expires')} by {entry.get('owner')}: {entry.get('reason')}"
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
+    return "until {expires} by {owner}: {reason}".format_map(entry)
 
 
 _HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -319,7 +291,7 @@ _ELEMENT = {"failed": "failure", "skipped": "skipped", "unjudged": "error"}
 def render_junit(gate: GateReport) -> str:
     """Render the report; characters that XML forbids are escaped."""
     places = places_of(gate.findings)
-    suites = [(plain(part.name), cases_of(part, strict=gate.strict)) for part in gate.parts]
+    suites = [(plain(part.name), _cases_of(part, strict=gate.strict)) for part in gate.parts]
     if not any(case.outcome == "unjudged" for _, cases in suites for case in cases):
         suites += [("gate", (Case(title, "unjudged", why),)) for title, why in unanswered(gate)]
     root = Xml.Element("testsuites", {"name": "rigpact"} | _counts(case for _, cases in suites for case in cases))
@@ -334,7 +306,12 @@ def render_junit(gate: GateReport) -> str:
                 element.set("file", plain(place.path))
                 if place.position:
                     element.set("line", str(place.line))
-            text = _told(case.findings)
+            more = len(case.findings) - FINDINGS_SHOWN
+            lines = [
+                f"{plain(each.place)}: {each.rule.severity.value}: {plain(each.message)}\n  hint: {plain(each.rule.hint)}"
+                for each in case.findings[:FINDINGS_SHOWN]
+            ]
+            text = "\n".join([*lines, f"and {more} more"] if more > 0 else lines)
             if case.outcome in _ELEMENT:
                 about = {"type": case.code or case.outcome, "message": case.headline}
                 Xml.SubElement(element, _ELEMENT[case.outcome], about).text = text or case.headline
@@ -348,12 +325,3 @@ def _counts(cases: Iterable[Case]) -> dict[str, str]:
     outcomes = [case.outcome for case in cases]
     failures, errors = outcomes.count("failed"), outcomes.count("unjudged")
     return {"tests": str(len(outcomes)), "failures": str(failures), "errors": str(errors)}
-
-
-def _told(findings: tuple[Finding, ...]) -> str:
-    lines = []
-    for finding in findings[:FINDINGS_SHOWN]:
-        message = f"{finding.rule.severity.value}: {plain(finding.message)}\n  hint: {plain(finding.rule.hint)}"
-        lines.append(f"{plain(finding.place)}: {message}")
-    more = len(findings) - FINDINGS_SHOWN
-    return "\n".join([*lines, f"and {more} more"] if more > 0 else lines)

@@ -7,51 +7,46 @@ references, which are shown and never read as markup. It also breaks up mentions
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from rigpact.contract.findings import EXIT_FINDINGS, EXIT_PASS, Finding, Severity, Verdict, number_of
 from rigpact.contract.version import rigpact_version
-from rigpact.reports.gate.report import GateReport, Mistake, Part
+from rigpact.reports.gate.report import SEVERITIES, GateReport, Mistake, Part
 from rigpact.reports.terminal import (
     STYLES,
+    VERDICT_STYLES,
     Answer,
+    Sentence,
     account_text,
     plain,
+    print_answer,
     severities_text,
-    sum_up,
     template,
-    verdict_word,
 )
 
+
 # Texts that several formats share. Each is one line without control characters; the formats add the markup.
-_WORST_FIRST = tuple(Severity)
-
-
 def is_failing(finding: Finding, *, strict: bool) -> bool:
     """Whether a finding alone fails the run: an error always, a warning if strict."""
     severity = finding.rule.severity
     return severity is Severity.ERROR or (strict and severity is Severity.WARNING)
 
 
-def unanswered(gate: GateReport) -> list[tuple[str, str]]:
-    """(title, reason) of each part without an answer; of the whole gate if nothing was compared."""
-    return _unanswered(gate, gate.parts)
+def unanswered(gate: GateReport, *, with_told: bool = True) -> list[tuple[str, str]]:
+    """(title, reason) of each part without an answer; of the whole gate if nothing was compared.
 
-
-def unexplained(gate: GateReport) -> list[tuple[str, str]]:
-    """`unanswered` without the parts whose findings already give the reason, for formats that show all findings."""
-    return _unanswered(gate, [part for part in gate.parts if not part.report.count(Severity.ERROR)])
-
-
-def _unanswered(gate: GateReport, parts: Iterable[Part]) -> list[tuple[str, str]]:
+    with_told: also the parts whose findings give the reason, which formats that show all findings leave out.
+    """
     if gate.verdict == "undetermined" and all(part.verdict == "pass" for part in gate.parts):
         return [("The gate", "compared nothing; this is not a pass")]
-    return [(plain(part.title), unjudged_text(part)) for part in parts if part.verdict == "undetermined"]
+    parts = [part for part in gate.parts if part.verdict == "undetermined"]
+    return [
+        (plain(part.title), unjudged_text(part)) for part in parts if with_told or not part.report.count(Severity.ERROR)
+    ]
 
 
 def unjudged_text(part: Part) -> str:
@@ -65,22 +60,14 @@ def unjudged_text(part: Part) -> str:
     return f"could not be judged: 0 of {ledger.declared} declared values were compared; this is not a pass"
 
 
-def parts_text(gate: GateReport) -> str:
-    """How many of the parts failed, also by warnings where those fail the gate, and how many could not be judged."""
+def _parts_text(gate: GateReport) -> str:
     verdicts = [part.verdict for part in gate.parts]
-    warned = [part.verdict == "pass" and part.report.count(Severity.WARNING) for part in gate.parts if gate.strict]
-    failed = verdicts.count("fail") + sum(map(bool, warned))
-    why = "failed (warnings fail a strict gate)" if any(warned) else "failed"
-    told = [
-        (count, words)
-        for count, words in ((failed, why), (verdicts.count("undetermined"), "could not be judged"))
-        if count
-    ]
+    warned = [part for part in gate.parts if part.verdict == "pass" and part.report.count(Severity.WARNING)]
+    failed, unjudged = verdicts.count("fail") + (len(warned) if gate.strict else 0), verdicts.count("undetermined")
+    told = [f"{failed} failed" + (" (warnings fail a strict gate)" if gate.strict and warned else "")] if failed else []
+    told += [f"{unjudged} could not be judged"] if unjudged else []
     whole = number_of(len(verdicts), "part")
-    return (
-        ", ".join(f"{count}{'' if place else f' of {whole}'} {words}" for place, (count, words) in enumerate(told))
-        or whole
-    )
+    return ", ".join(told).replace(" ", f" of {whole} ", 1) or whole
 
 
 def part_word(part: Part) -> str:
@@ -95,31 +82,17 @@ def part_text(part: Part) -> str:
         return "could not be judged; its finding says why" if told else unjudged_text(part)
     if part.is_waived:
         return "; ".join(plain(finding.message) for finding in part.report.findings) or account_text(part.report.ledger)
-    return f"{account_text(part.report.ledger)}{_seen_text(part)}{_clips_text(part)}"
-
-
-def _seen_text(part: Part) -> str:
-    """How far the diagnosis of a recording saw that agrees; empty for every other part."""
-    diagnosis = part.report.summary.get("diagnosis")
+    summary, told = part.report.summary, account_text(part.report.ledger)
+    diagnosis = summary.get("diagnosis")
     seen = diagnosis.get("seen") if isinstance(diagnosis, dict) and diagnosis.get("verdict") == "agrees" else None
-    return f"; {plain(seen.get('sentence', ''))}" if isinstance(seen, dict) else ""
-
-
-def _clips_text(part: Part) -> str:
-    """Which clips show as much as all of them, and what no clip can show; empty for every part that is not about clips."""
-    summary = part.report.summary
+    if isinstance(seen, dict):  # how far the diagnosis saw that agrees
+        told += f"; {plain(seen.get('sentence', ''))}"
     enough, unseen = (summary.get(name, ()) for name in ("smallest_set", "inseparable"))
-    told = ""
     if 0 < len(enough) < len(summary.get("separated", ())):
-        told = f"; {', '.join(map(plain, enough))} show{'s' if len(enough) == 1 else ''} as much as all clips"
+        told += f"; {', '.join(map(plain, enough))} show{'s' if len(enough) == 1 else ''} as much as all clips"
     if unseen:
         told += f"; no clip can show {', '.join(plain(f'{knob}={value}') for knob, value in unseen)}"
     return told
-
-
-def worst_first(findings: tuple[Finding, ...]) -> list[Finding]:
-    """Errors, then warnings, then information; each in the original order."""
-    return sorted(findings, key=lambda finding: _WORST_FIRST.index(finding.rule.severity))
 
 
 def cause_text(cause: Mistake) -> str:
@@ -133,10 +106,45 @@ def found_text(cause: Mistake) -> str:
     return codes if len(cause.files) == 1 else f"{codes}; in {len(cause.files)} files: {plain(', '.join(cause.files))}"
 
 
-# The gate's answer at a terminal: parts, the causes of the findings, account, next steps. Colour adds no information.
+# The gate's answer at a terminal. Colour adds no information.
 _VERDICT_WIDTH = len("UNDETERMINED")
-CAUSES_IN_TEXT = 12
-"""Most causes, so that the parts stay visible; the other formats hold all findings."""
+CAUSES_SHOWN = 12
+"""Most causes at a terminal, so that the parts stay visible, and in the table of a summary; other formats hold all findings."""
+
+
+def answer_of_gate(gate: GateReport) -> Answer:
+    """Its parts, the causes of the findings, the next steps; in the last line the account and the worst cause."""
+    first = f"; first: {gate.causes[0].name}" if gate.verdict == "fail" and gate.causes else ""
+    said = f"{_parts_text(gate)}; {account_text(gate.ledger)}{first}"
+    return Answer(gate.verdict.upper(), said, gate.exit_code, tuple(_body(gate)))
+
+
+def _body(gate: GateReport) -> Iterator[Sentence]:
+    for part in gate.parts:
+        number, style = len(part.report.findings), "bold cyan" if part.is_waived else VERDICT_STYLES[part.verdict]
+        is_counted = number and part.verdict != "undetermined" and not part.is_waived
+        told = f"  {part.title}: {number_of(number, 'finding') + '; ' if is_counted else ''}{part_text(part)}"
+        yield Sentence(told, style, word=f"{part_word(part).upper():{_VERDICT_WIDTH}}")
+    for name, reason in gate.not_asked.items():
+        yield Sentence(f"{'not asked':{_VERDICT_WIDTH}}  {name}: {reason}", "dim")
+    if gate.causes:
+        findings, causes = number_of(len(gate.findings), "finding"), number_of(len(gate.causes), "cause")
+        yield Sentence(f"{findings}, {causes}; the worst first")
+    for number, cause in enumerate(gate.causes[:CAUSES_SHOWN], 1):
+        yield Sentence(f" {cause_text(cause)}", STYLES[cause.severity], word=f"{number}. {cause.severity.value}")
+        if cause.effect:
+            yield Sentence(f"   on the character: {cause.effect}")
+        yield Sentence(f"   {found_text(cause)}", "dim")
+    more = len(gate.causes) - CAUSES_SHOWN
+    if more > 0:
+        yield Sentence(f"… and {number_of(more, 'more cause')}, less severe; --format json has every finding")
+    for number, step in enumerate(gate.next_steps, 1):
+        yield Sentence(f"next {number}. {step}")
+
+
+def print_gate(gate: GateReport, console: Console) -> None:
+    """Print the report."""
+    print_answer(answer_of_gate(gate), console)
 
 
 def render_text(gate: GateReport) -> str:
@@ -144,47 +152,6 @@ def render_text(gate: GateReport) -> str:
     stream = StringIO()
     print_gate(gate, Console(file=stream, soft_wrap=True, highlight=False, no_color=True, force_terminal=False))
     return stream.getvalue()
-
-
-def print_gate(gate: GateReport, console: Console) -> None:
-    """Print the report."""
-    for part in gate.parts:
-        _print_part(part, console)
-    for name, reason in gate.not_asked.items():
-        console.print(Text(f"{'not asked':{_VERDICT_WIDTH}}  {plain(name)}: {plain(reason)}", style="dim"))
-    _print_causes(gate, console)
-    for number, step in enumerate(gate.next_steps, 1):
-        console.print(Text(f"next {number}. {plain(step)}"))
-    line = verdict_word(gate.verdict)
-    first = f"; first: {plain(gate.causes[0].name)}" if gate.verdict == "fail" and gate.causes else ""
-    line.append(f": {parts_text(gate)}; {account_text(gate.ledger)}{first}", style="default")
-    sum_up(line, console)
-
-
-def _print_causes(gate: GateReport, console: Console) -> None:
-    """The worst causes, each with what it does to the character and the rules that found it."""
-    if gate.causes:
-        findings, causes = number_of(len(gate.findings), "finding"), number_of(len(gate.causes), "cause")
-        console.print(f"{findings}, {causes}; the worst first")
-    for number, cause in enumerate(gate.causes[:CAUSES_IN_TEXT], 1):
-        line = Text(f"{number}. ")
-        line.append(cause.severity.value, style=STYLES[cause.severity])
-        console.print(line.append(f" {cause_text(cause)}", style="default"))
-        if cause.effect:
-            console.print(f"   on the character: {plain(cause.effect)}")
-        console.print(Text(f"   {found_text(cause)}", style="dim"))
-    more = len(gate.causes) - CAUSES_IN_TEXT
-    if more > 0:
-        console.print(f"… and {number_of(more, 'more cause')}, less severe; --format json has every finding")
-
-
-def _print_part(part: Part, console: Console) -> None:
-    word = Text("WAIVED", style="bold cyan") if part.is_waived else verdict_word(part.verdict)
-    word.pad_right(_VERDICT_WIDTH - len(word))
-    number = len(part.report.findings)
-    told = f"{number_of(number, 'finding')}; " if number and part.verdict != "undetermined" else ""
-    about = part_text(part) if part.is_waived else told + part_text(part)
-    console.print(word.append(f"  {plain(part.title)}: {about}", style="default"))
 
 
 _FOLDER = Path(__file__).parent
@@ -222,8 +189,6 @@ _SIGNS: dict[Verdict, str] = {"pass": "✅", "fail": "❌", "undetermined": "⚠
 _MARKUP = {ord(character): f"&#{ord(character)};" for character in "&<>\"'`*_{}[]()#~|\\@:$^=!+"}
 _SPLIT = {"&#64;": "<span>&#64;</span>", "&#35;": "<span>&#35;</span>"}
 _WWW = re.compile(r"(www|[Gg][Hh])([.-])")
-CAUSES_SHOWN = 12
-"""Causes in the table; the others, and the findings, are folded."""
 _LIMIT_BYTES = 600_000
 """Size limit for the findings; half of it is for the files read. GitHub refuses a summary above 1 MiB."""
 TEXT_LIMIT = 600
@@ -232,9 +197,7 @@ TEXT_LIMIT = 600
 
 def escaped(text: str) -> str:
     """Text that Markdown shows literally, on one line."""
-    shown = plain(text)
-    shown = shown if len(shown) <= TEXT_LIMIT else shown[:TEXT_LIMIT] + "…"
-    shown = _WWW.sub(lambda found: f"{found[1]}&#{ord(found[2])};", shown.translate(_MARKUP))
+    shown = _WWW.sub(lambda found: f"{found[1]}&#{ord(found[2])};", _cut(text).translate(_MARKUP))
     for reference, broken_up in _SPLIT.items():
         shown = shown.replace(reference, broken_up)
     return shown
@@ -243,7 +206,8 @@ def escaped(text: str) -> str:
 def render_markdown(gate: GateReport) -> str:
     """Render the report."""
     found = Counter(finding.rule.severity for finding in gate.findings)
-    findings = _within(_LIMIT_BYTES, map(_row, worst_first(gate.findings)))
+    worst_first = sorted(gate.findings, key=lambda finding: SEVERITIES.index(finding.rule.severity))
+    findings = _within(_LIMIT_BYTES, map(_row, worst_first))
     files = _within(
         _LIMIT_BYTES // 2, (f"| {escaped(name)} | {escaped(sha)} |" for name, sha in gate.provenance.items())
     )

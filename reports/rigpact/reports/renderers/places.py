@@ -57,7 +57,9 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
     """
     text = text.removeprefix(_MARK)
     root = _Wanted()
-    paths = {pointer: _path(pointer) for pointer in pointers}
+    # readable files do not nest deeper
+    tokens = {pointer: pointer.split("/")[1:][:MAX_JSON_DEPTH] for pointer in pointers}
+    paths = {pointer: [each.replace("~1", "/").replace("~0", "~") for each in path] for pointer, path in tokens.items()}
     for path in paths.values():
         node = root
         for token in path:
@@ -71,11 +73,6 @@ def positions(text: str, pointers: Iterable[str]) -> Mapping[str, Position]:
     spans = {pointer: _nearest(root, path) for pointer, path in paths.items()}
     placed = _line_columns(text, spans.values())
     return {pointer: placed[span] for pointer, span in spans.items()}
-
-
-def _path(pointer: str) -> list[str]:
-    tokens = pointer.split("/")[1:][:MAX_JSON_DEPTH]  # readable files do not nest deeper
-    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
 def _nearest(root: _Wanted, path: list[str]) -> tuple[int, int]:
@@ -204,18 +201,10 @@ def places_of(findings: Iterable[Finding]) -> Mapping[tuple[str, str], FilePlace
 def path_from(root: PurePath, file: Path) -> tuple[str, bool]:
     """(path, whether it is inside `root`): relative to `root` if inside, else absolute; with forward slashes."""
     whole = PurePath(os.path.abspath(file))  # noqa: PTH100 - links are kept: the repository knows the link, not its target
-    for path in (whole, _without_links(whole)):
-        within = path_within(root, path)
-        if within is not None:
-            return within, True
-    return whole.as_posix(), False
-
-
-def _without_links(path: PurePath) -> PurePath:
-    try:
-        return PurePath(os.path.realpath(path))
-    except ValueError:  # not a possible file name
-        return path
+    within = path_within(root, whole)
+    with suppress(ValueError):  # of what is not a possible file name
+        within = within or path_within(root, PurePath(os.path.realpath(whole)))
+    return within or whole.as_posix(), within is not None
 
 
 def path_within(root: PurePath, path: PurePath) -> str | None:
@@ -226,17 +215,10 @@ def path_within(root: PurePath, path: PurePath) -> str | None:
 def positions_in(file: Path, pointers: Iterable[str]) -> Mapping[str, Position]:
     """Positions in a JSON file; none for other files and for unreadable files."""
     wanted = list(pointers)
-    if wanted and _begins_as_json(file):
-        with suppress(UnusableInput):
-            return positions(read_bytes(file).decode("utf-8", "replace"), wanted)
+    with suppress(UnusableInput, OSError):
+        if wanted:
+            with opened(file) as stream:  # a model or a trace, which does not begin like JSON, can have gigabytes
+                head = stream.read(_HEAD_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()
+            if head.startswith(_JSON_BEGINS) and b"\0" not in head:
+                return positions(read_bytes(file).decode("utf-8", "replace"), wanted)
     return {}
-
-
-def _begins_as_json(file: Path) -> bool:
-    """Whether the file begins like JSON; other files are not read, because a model or trace can have gigabytes."""
-    try:
-        with opened(file) as stream:
-            head = stream.read(_HEAD_BYTES).removeprefix(_BYTE_ORDER_MARK).lstrip()
-    except (UnusableInput, OSError):
-        return False
-    return head.startswith(_JSON_BEGINS) and b"\0" not in head

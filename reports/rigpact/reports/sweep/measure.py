@@ -21,7 +21,7 @@ from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Stage
 from rigpact.reference_runtime.files.declared import RunSetup, files_of
 from rigpact.reference_runtime.files.run import Run
-from rigpact.reference_runtime.files.sentinel import Watched, watch_run
+from rigpact.reference_runtime.files.sentinel import watch_run
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.beside import use_operations
 from rigpact.reports.comparing.pose_meter import pose_error
@@ -162,8 +162,15 @@ def _measured(cell: Cell) -> MeasuredCell:
     poses = subject.files.next_poses(subject.clip, runner.contract)
     stage = judged_stage(contract, subject.clip, poses)
     published: list[FloatArray] = []
-    keep = [] if stage is None else [lambda _frame, stages: published.append(_of(stages, stage, cell))]
-    watched = watch_run(runner, range(_steps(cell.frames, subject, runner, poses)), keep)
+
+    def keep(_frame: int, stages: Mapping[str, FloatArray]) -> None:
+        if stage is not None and stage.name not in stages:  # the clip lacks what the run computes the stage from
+            found, hint = f"nothing that {stage.name} can be computed from", "a free run feeds itself: --mode free"
+            raise UnusableInput(cell.clip.name, found, f"every vector that a {cell.mode} run takes from a clip", hint)
+        if stage is not None:
+            published.append(stages[stage.name])
+
+    watched = watch_run(runner, range(_steps(cell.frames, subject, runner, poses)), [keep])
     if watched.refusal is not None:
         raise watched.refusal
     errors: Fields = {} if stage is None else {"stage": stage.name}
@@ -172,20 +179,15 @@ def _measured(cell: Cell) -> MeasuredCell:
     elif published and stage is not None:
         errors |= stage_errors(contract, stage, np.stack(published), subject.clip.stages[stage.name])
     aligned = " ".join(f"{event.name}:{event.given}->{event.bound}" for event in sorted(runner.alignments))
+    copied = errors.get("copy_last_mean_deg")
+    verdict = PASS if copied is None or errors["mean_deg"] <= copied else COPY_LAST_IS_BETTER
+    verdict = NOT_FINITE if watched.alarm else ALIGNED if aligned else verdict
     return MeasuredCell(
-        verdict=_verdict(watched, aligned, errors), frames=watched.finite_frames, inputs_aligned=aligned or None,
+        verdict=verdict, frames=watched.finite_frames, inputs_aligned=aligned or None,
         first_bad_frame=watched.failing_frame if watched.alarm else None,
         first_bad_stage=watched.alarm[0] if watched.alarm else None,
         growth_per_frame=_growth(subject, runner, watched.finite_frames) if cell.mode == "free" else None, **errors,
     )  # fmt: skip
-
-
-def _of(stages: Mapping[str, FloatArray], stage: Stage, cell: Cell) -> FloatArray:
-    """A frame of a stage; UnusableInput where the clip lacks what a run that it drives computes the stage from."""
-    if stage.name not in stages:
-        found, hint = f"nothing that {stage.name} can be computed from", "a free run feeds itself: --mode free"
-        raise UnusableInput(cell.clip.name, found, f"every vector that a {cell.mode} run takes from a clip", hint)
-    return stages[stage.name]
 
 
 def _steps(wanted: int | None, subject: RunSetup, runner: Run, poses: FloatArray | None) -> int:
@@ -195,15 +197,6 @@ def _steps(wanted: int | None, subject: RunSetup, runner: Run, poses: FloatArray
     if steps < 1 or own < 1:
         raise UnusableInput("the clip", "no frame with a pose after it", "at least two frames")
     return steps
-
-
-def _verdict(watched: Watched, aligned: str, errors: Fields) -> str:
-    if watched.alarm:
-        return NOT_FINITE
-    if aligned:
-        return ALIGNED
-    copied = errors.get("copy_last_mean_deg")
-    return PASS if copied is None or errors["mean_deg"] <= copied else COPY_LAST_IS_BETTER
 
 
 def _growth(subject: RunSetup, runner: Run, frames: int) -> float | None:

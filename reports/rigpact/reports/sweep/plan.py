@@ -72,7 +72,8 @@ class Cell:
     @property
     def conventions(self) -> str:
         """The changed conventions in the form of `--set`; '' if there are none."""
-        return " ".join(f"{name}={_text(value)}" for name, value in self.changes)
+        words = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in self.changes}
+        return " ".join(f"{name}={value}" for name, value in words.items())
 
 
 def plan_sweep(
@@ -96,13 +97,13 @@ def plan_sweep(
     grid = itertools.product(  # by clip, so that each clip is read once for all checkpoints
         _files(clips, files_of(contract).clip_endings, "CLIP"),
         _settings(contract.conventions, knobs, base or {}),
-        list(_files(models, (".onnx",), "--onnx")),
+        _files(models, (".onnx",), "--onnx"),
         modes_of(contract, modes),
     )
-    bundle = swept_file(contract.path, contract.path.name)
-    beside = swept_file(companion, companion.name) if companion else None
-    operations = tuple(swept_file(Path(file), file) for file in files_of_operations())
-    sources = tuple(swept_file(path, path.name) for path in sources_of(read_document(contract.path)))
+    bundle = _swept_file(contract.path, contract.path.name)
+    beside = _swept_file(companion, companion.name) if companion else None
+    operations = tuple(_swept_file(Path(file), file) for file in files_of_operations())
+    sources = tuple(_swept_file(path, path.name) for path in sources_of(read_document(contract.path)))
     return [
         Cell(bundle, beside, model, clip, changes, mode, frames, rigpact_version(), operations, sources, engine)
         for clip, changes, model, mode in grid
@@ -119,33 +120,29 @@ def modes_of(contract: Contract, modes: Sequence[str]) -> tuple[str, ...]:
     return ("teacher",)
 
 
-def swept_file(path: Path, name: str) -> SweptFile:
-    """Hash a file; UnusableInput if it cannot be read."""
+def _swept_file(path: Path, name: str) -> SweptFile:
     return SweptFile(str(path.resolve()), name, file_sha256(path))
 
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, read in pieces; it includes a weights file beside a model."""
-    weights = path.with_name(path.name + _WEIGHTS_SUFFIX)
-    if weights.is_file():
-        return hashlib.sha256((_digest(path) + _digest(weights)).encode()).hexdigest()
-    return _digest(path)
+    digests = []
+    for each in (path, path.with_name(path.name + _WEIGHTS_SUFFIX)):
+        if each == path or each.is_file():
+            try:
+                with opened(each) as stream:
+                    digests.append(hashlib.file_digest(stream, "sha256").hexdigest())
+            except OSError as error:
+                found = f"a file that cannot be read ({error.strerror})"
+                raise UnusableInput(each, found, "a readable file") from None
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def _digest(path: Path) -> str:
-    try:
-        with opened(path) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise UnusableInput(path, f"a file that cannot be read ({error.strerror})", "a readable file") from None
-
-
-def _files(words: Sequence[str], endings: tuple[str, ...], option: str) -> Iterator[SweptFile]:
+def _files(words: Sequence[str], endings: tuple[str, ...], option: str) -> list[SweptFile]:
     paths = listed_files(words, endings, option)
     if not paths:
         raise UnusableInput(option, "none", "at least one")
-    for path in paths:
-        yield swept_file(path, path.as_posix())
+    return [_swept_file(path, path.as_posix()) for path in paths]
 
 
 def _settings(declared: Conventions, words: Sequence[str], base: dict[str, Any]) -> Iterator[Changes]:
@@ -174,7 +171,3 @@ def parse_knob_values(word: str, conventions: Conventions) -> tuple[str, list[An
         if ";" not in text:
             return knob.name, [knob.parsed(text.strip())]
     return knob.name, [knob.parsed(value.strip()) for value in text.split(";" if ";" in text else ",")]
-
-
-def _text(value: Any) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,17 +1,16 @@
 """Run a sweep: measure the missing cells, write the results in the plan's order.
 
-`journal.jsonl` holds one line for each measured cell, in the order of completion: a killed sweep continues where it stopped.
-`results.parquet` has the same bytes however many processes measured. When a process dies, the cells in progress are measured
-again, each alone: so only the cell that killed its process is blamed.
+`journal.jsonl` holds a line for each measured cell, in the order of completion: a killed sweep continues where it stopped. A cell
+that is an error has none, so the next sweep tries it again. `results.parquet` has the same bytes however many processes measured.
+When a process dies, the cells in progress are measured again, each alone: so only the cell that killed its process is blamed.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing
 from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib import util
@@ -33,7 +32,6 @@ from rigpact.reports.sweep.measure import (
     ERROR,
     NOT_FINITE,
     PASS,
-    UNUSABLE,
     VERDICTS,
     MeasuredCell,
     failure,
@@ -53,9 +51,11 @@ _SHOWN = (
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Counts and extremes of the rows of all cells."""
+    """Counts and extremes of the rows of all cells. measured: how many are new; results: their file."""
 
     rows: Sequence[Row]
+    measured: int
+    results: Path
 
     @cached_property
     def verdicts(self) -> Counter[str]:
@@ -65,9 +65,8 @@ class Summary:
     @property
     def worst(self) -> list[Row]:
         """The worst cells, the worst first; of equally bad ones the first."""
-        return sorted(self.rows, key=lambda row: (VERDICTS.index(row["verdict"]), _error(row)), reverse=True)[
-            :WORST_SHOWN
-        ]
+        ranked = sorted(self.rows, key=lambda row: (VERDICTS.index(row["verdict"]), _error(row)), reverse=True)
+        return ranked[:WORST_SHOWN]
 
     @cached_property
     def best(self) -> list[Row]:
@@ -95,13 +94,17 @@ class Summary:
         failed = self.verdict == "fail" or (strict and self.verdicts[COPY_LAST_IS_BETTER] > 0)
         return EXIT_FINDINGS if failed else EXIT_PASS
 
-    def to_json(self, measured: int, results: str) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The `rigpact-sweep` document, version 1."""
+
+        def shown(rows: Iterable[Row]) -> list[Row]:
+            return [{name: row[name] for name in _SHOWN} for row in rows]
+
         return {
-            "format": "rigpact-sweep", "version": 1, "verdict": self.verdict, "cells": len(self.rows), "measured": measured,
+            "format": "rigpact-sweep", "version": 1, "verdict": self.verdict, "cells": len(self.rows), "measured": self.measured,
             "verdicts": {name: self.verdicts[name] for name in VERDICTS},
-            "worst": [_shown(row) for row in self.worst], "best": [_shown(row) for row in self.best],
-            "results": results,
+            "worst": shown(self.worst), "best": shown(self.best),
+            "results": self.results.as_posix(),
         }  # fmt: skip
 
 
@@ -110,14 +113,10 @@ def _error(row: Row) -> float:
     return float("inf") if found is None else found
 
 
-def _shown(row: Row) -> dict[str, Any]:
-    return {name: row[name] for name in _SHOWN}
-
-
-def print_summary(summary: Summary, measured: int, results: str, console: Console) -> None:
+def print_summary(summary: Summary, console: Console) -> None:
     """Print the worst cells, the best checkpoint of each clip and the verdict."""
     counts = ", ".join(f"{summary.verdicts[name]} {name}" for name in VERDICTS if summary.verdicts[name])
-    said = f"{counts}; {measured} of {len(summary.rows)} measured now -> {results}"
+    said = f"{counts}; {summary.measured} of {len(summary.rows)} measured now -> {summary.results.as_posix()}"
     exit_code = {"pass": EXIT_PASS, "fail": EXIT_FINDINGS}.get(summary.verdict, EXIT_CANNOT_JUDGE)
     print_answer(Answer(summary.verdict.upper(), said, exit_code, tuple(_body(summary))), console)
 
@@ -146,8 +145,6 @@ def _number(value: float | None, unit: str | None = None) -> str:
 
 
 JOURNAL, RESULTS = "journal.jsonl", "results.parquet"
-RETRIES = 2
-"""How often a cell is tried again after its process died: a lack of memory often goes away, a crash does not."""
 _WAITING_EACH = 4
 """Number of cells queued for each process, so that no process waits."""
 _ROWS_AT_ONCE = 1024
@@ -169,108 +166,71 @@ Outcomes = Iterator[tuple[Cell, MeasuredCell]]
 Runner = Callable[[Iterable[Cell]], Outcomes]
 
 
-@dataclass(frozen=True)
-class SweepReport:
-    """The answer: the summary of all rows, the number of newly measured cells, and the file."""
-
-    summary: Summary
-    measured: int
-    results: Path
-
-
 def in_this_process(cells: Iterable[Cell], measure: Measure = measure_cell) -> Outcomes:
     """Measure the cells one after the other."""
     return ((cell, measure(cell)) for cell in cells)
 
 
-def run_sweep(
-    plan: Sequence[Cell], folder: Path, runner: Runner = in_this_process, *, retry_errors: bool = False
-) -> SweepReport:
+def run_sweep(plan: Sequence[Cell], folder: Path, runner: Runner = in_this_process) -> Summary:
     """Measure the cells that are not in the folder's journal, then write all rows in the plan's order.
 
-    A cell whose process died is measured again in the next sweep; with `retry_errors`, every cell with an error is.
     Raises UnusableInput for a folder that cannot be written, or if pyarrow is missing.
     """
     if util.find_spec("pyarrow") is None:
         raise UnusableInput("rigpact sweep", "no pyarrow", "it, to write Parquet", "pip install 'rigpact[sweep]'")
-    forget = {DIED, UNUSABLE, DEFECT} if retry_errors else {DIED}
-    with closing(Journal(folder, forget=forget)) as journal:
+    with opened_journal(folder) as lines, counted(len(plan), "cells") as advance:
+        found = _measured_before(lines, folder / JOURNAL)
         first = {cell.identity: cell for cell in reversed(plan)}  # a copy of a clip or model is not measured twice
-        missing = [cell for identity, cell in reversed(first.items()) if identity not in journal]
-        with counted(len(plan), "cells") as advance:
-            advance(len(plan) - len(missing))
-            for cell, measured in runner(missing) if missing else ():
-                journal.add(cell, measured)
-                advance(1)
-        rows = [{**_named(cell), **journal.measured(cell.identity)} for cell in plan]
+        missing = [cell for identity, cell in reversed(first.items()) if identity not in found]
+        advance(len(plan) - len(missing))
+        for cell, measured in runner(missing) if missing else ():
+            found[cell.identity] = vars(measured)
+            if measured.error_kind is None:
+                lines.write(orjson.dumps({"cell": cell.identity, **vars(measured)}) + b"\n")
+                lines.flush()
+            advance(1)
+    rows = [{**_named(cell), "cell": cell.identity, **found[cell.identity]} for cell in plan]
     _write_results(rows, folder / RESULTS)
-    return SweepReport(Summary(rows), len(missing), folder / RESULTS)
+    return Summary(rows, len(missing), folder / RESULTS)
 
 
-class Journal:
-    """The journal of one folder, open for appending; an incomplete last line from a crash is removed."""
-
-    def __init__(self, folder: Path, *, forget: Collection[str] = ()) -> None:
-        """Read the existing journal. forget: kinds of errors whose cells must be measured again."""
-        path = folder / JOURNAL
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._lines: IO[bytes] = opened_to_append(path)
-        except OSError as error:
-            found = f"a folder that cannot be written ({error.strerror})"
-            raise UnusableInput(folder, found, "a writable folder") from None
-        self.close = self._lines.close
-        self._places: dict[bytes, int] = {}  # memory holds only positions in the file
-        self._lines.seek(0)
-        end = 0
-        for number, line in enumerate(self._lines, start=1):
-            if not line.endswith(b"\n"):
-                break
-            entry = _entry(line, path, number)
-            if entry.get("error_kind") is None or entry["error_kind"] not in forget:
-                self._places[bytes.fromhex(entry["cell"])] = end
-            end += len(line)
-        self._lines.truncate(end)
-
-    def __contains__(self, identity: str) -> bool:
-        """Whether a cell is done."""
-        return bytes.fromhex(identity) in self._places
-
-    def add(self, cell: Cell, measured: MeasuredCell) -> None:
-        """Write a measured cell; the operating system has it when this returns."""
-        self._places[bytes.fromhex(cell.identity)] = self._lines.seek(0, 2)
-        self._lines.write(orjson.dumps({"cell": cell.identity, **vars(measured)}) + b"\n")
-        self._lines.flush()
-
-    def measured(self, identity: str) -> dict[str, Any]:
-        """The line of a finished cell: its identity, and the fields of `MeasuredCell`."""
-        self._lines.seek(self._places[bytes.fromhex(identity)])
-        return dict(orjson.loads(self._lines.readline()))
-
-
-def _entry(line: bytes, path: Path, number: int) -> dict[str, Any]:
+def opened_journal(folder: Path) -> IO[bytes]:
+    """The journal of a folder, to be continued by this process alone; UnusableInput for a folder that cannot be written."""
     try:
-        entry = orjson.loads(line)
-        if isinstance(entry, dict) and len(bytes.fromhex(entry["cell"])) == 16 and "verdict" in entry:
-            return entry
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
-        pass
-    hint = "was it edited? a sweep into a new folder starts afresh"
-    raise UnusableInput(f"{path}:{number}", repr(line[:40].decode("utf-8", "replace")), "a measured cell", hint)
+        folder.mkdir(parents=True, exist_ok=True)
+        return opened_to_append(folder / JOURNAL)
+    except OSError as error:
+        found = f"a folder that cannot be written ({error.strerror})"
+        raise UnusableInput(folder, found, "a writable folder") from None
 
 
-def in_processes(
-    cells: Iterable[Cell], processes: int, *, retries: int = RETRIES, measure: Measure = measure_cell
-) -> Outcomes:
-    """Measure the cells in several processes of this machine; one that kills its own is an error after `retries` more tries."""
+def _measured_before(lines: IO[bytes], path: Path) -> dict[str, dict[str, Any]]:
+    """What a journal holds, by cell; an incomplete last line from a crash is removed."""
+    found: dict[str, dict[str, Any]] = {}
+    lines.seek(0)
+    end = 0
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            entry = orjson.loads(line)
+            cell = str(entry.pop("cell"))
+            found[cell] = vars(MeasuredCell(**entry))
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+            said, hint = line[:40].decode("utf-8", "replace"), "was it edited? a sweep into a new folder starts afresh"
+            raise UnusableInput(f"{path}:{number}", repr(said), "a measured cell", hint) from None
+        end += len(line)
+    lines.truncate(end)
+    return found
+
+
+def in_processes(cells: Iterable[Cell], processes: int, *, measure: Measure = measure_cell) -> Outcomes:
+    """Measure the cells in several processes of this machine; one that kills its own, in company and alone, is an error."""
     waiting = iter(cells)
     while suspects := (yield from _until_one_dies(waiting, processes, measure)):
         for cell in suspects:
-            for _ in range(1 + retries):
-                if not (yield from _until_one_dies(iter([cell]), 1, measure)):
-                    break
-            else:
-                yield cell, failure(DIED, f"the process that measured it died, {1 + retries} times in a row")
+            if (yield from _until_one_dies(iter([cell]), 1, measure)):
+                yield cell, failure(DIED, "the process that measured it died, twice in a row")
 
 
 def _until_one_dies(

@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from rigpact.contract.rules.prediction import NOT_POSES, SAY_NOTHING
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.comparing.stage_comparison import Address
 from rigpact.reports.diagnosing.diagnosis_text import answer_of_diagnosis
-from rigpact.reports.gate.compared_run import CLIP, REFERENCE, ComparedRun, Values
+from rigpact.reports.gate.measured import CLIP, REFERENCE, ComparedRun, Values
 from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.renderers.for_people import found_text
 from rigpact.reports.terminal import plain, severities_text, template
@@ -37,51 +37,29 @@ __all__ = ["render_html", "write_html"]
 _NO_POSES = frozenset(rule.code for rule in NOT_POSES)
 _SAME = 1e-5
 """Of the span of a stage's numbers: channels this near are the same, whatever float32 rounds."""
-NOT_DIAGNOSED = "Why they differ was not looked into."
-AGREES = "It agrees with the reference in every stage that was compared."
+Drawn = tuple[ComparedRun, Part]
+"""A run as it is drawn, and the part that it belongs to."""
 
 
-def parts_of_runs(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Part | None]:
-    """The part of each run: the next part, in order, whose name ends in the run's name."""
-    free = list(gate.parts)
-    owners: list[Part | None] = []
-    for run in runs:
-        owner = next((part for part in free if part.name.endswith(f"/{run.name}")), None)
-        owners.append(owner)
-        if owner is not None:
-            free.remove(owner)
-    return owners
-
-
-_PREDICTED = (
-    "No model ran here, so there is no reference pose. The skeletons are the poses in the recording and those that the clip "
-    "has next; "
-)
-_FROM_THE_CLIP = "degrees and centimetres say how far the prediction is from the clip."
-_DENIED = "No pose is drawn of this recording: "
-Drawn = tuple[ComparedRun, Part | None]
-"""A run, and the part that it belongs to."""
-
-
-def worst_first(gate: GateReport, runs: Sequence[ComparedRun]) -> list[Drawn]:
+def runs_drawn(gate: GateReport) -> list[Drawn]:
     """The runs with their parts: those that fail come first, and of them the one with the largest error in tolerances."""
 
     def goodness(drawn: Drawn) -> tuple[bool, float]:
         run, owner = drawn
-        largest = float(np.nan_to_num(run.ratios, nan=np.inf).max(initial=0.0))
-        return owner is not None and owner.verdict == "pass", -largest
+        return owner.verdict == "pass", -float(np.nan_to_num(run.ratios, nan=np.inf).max(initial=0.0))
 
-    return sorted(zip(runs, parts_of_runs(gate, runs), strict=True), key=goodness)
+    parts = ((part.run, part) for part in gate.parts)
+    drawn = [(_without_false_poses(run, denials(gate, part)), part) for run, part in parts if run is not None]
+    return sorted(drawn, key=goodness)
 
 
-def denials(gate: GateReport, owner: Part | None) -> list[Finding]:
+def denials(gate: GateReport, owner: Part) -> list[Finding]:
     """What the gate found in the run's file that takes the meaning from its poses, or from their distance."""
-    said, file = {rule.code for rule in SAY_NOTHING}, None if owner is None else owner.report.summary.get("b")
+    said, file = {rule.code for rule in SAY_NOTHING}, owner.report.summary.get("b")
     return [each for each in gate.findings if each.file == file and each.rule.code in said]
 
 
-def without_false_poses(run: ComparedRun, denied: Sequence[Finding]) -> ComparedRun:
-    """The run as it may be drawn: without poses, where a finding says that they are none."""
+def _without_false_poses(run: ComparedRun, denied: Sequence[Finding]) -> ComparedRun:
     if run.against != CLIP or not any(each.rule.code in _NO_POSES for each in denied):
         return run
     none = np.zeros((len(run.frames), 0, 3, 3))
@@ -89,19 +67,17 @@ def without_false_poses(run: ComparedRun, denied: Sequence[Finding]) -> Compared
     return replace(bare, reference=none, engine=none, deg=none[..., 0, 0], cm=None)
 
 
-def run_words(run: ComparedRun, owner: Part | None, denied: Sequence[Finding] = ()) -> dict[str, Any]:
+def run_words(run: ComparedRun, owner: Part, denied: Sequence[Finding] = ()) -> dict[str, Any]:
     """The texts about one run. owner: the part of the run; denied: what says that its poses or their distance are none."""
-    side = "training" if owner is not None and owner.name.startswith("teacher/") else "engine"
     answer = None if run.diagnosis is None else answer_of_diagnosis(run.diagnosis)
-    known = AGREES if owner is not None and owner.verdict == "pass" else NOT_DIAGNOSED
     peaks = np.where(np.isfinite(run.deg), run.deg, np.inf).max(axis=0, initial=0.0)
-    messages = " ".join(f"{each.message} ({each.rule.code})." for each in denied[:1])
     return {
-        "name": run.name if owner is None else owner.title,
-        "side": side,
+        "name": owner.title,
+        "side": "training" if owner.name.startswith("teacher/") else "engine",
         "against": run.against,
-        "about_poses": _PREDICTED + (messages or _FROM_THE_CLIP) if run.against == CLIP else messages and _DENIED + messages,
-        "headline": known if answer is None else f"{answer.word}: {answer.headline}",
+        "denied": " ".join(f"{each.message} ({each.rule.code})." for each in denied[:1]),
+        "headline": "" if answer is None else f"{answer.word}: {answer.headline}",
+        "agrees": owner.verdict == "pass",
         "lines": [] if answer is None else answer.lines,
         "notes": "; ".join(f"{name}: {note}" for name, note in run.stages if note),
         "stages": [_stage_row(run, name, ratios, note) for name, ratios, note in run.by_stage()],
@@ -162,48 +138,30 @@ def _figure(value: Any) -> str:
 SIGN = {Severity.ERROR: "✕", Severity.WARNING: "!", Severity.INFO: "i"}
 
 
-@dataclass(frozen=True)
-class Pictures:
-    """The runs of the page, as they are drawn, and the part that each belongs to."""
+def _place_in(drawn: Sequence[Drawn], finding: Finding, part: Part) -> dict[str, Any] | None:
+    """Run, frame and bone that show a finding of a part; None where no recording does.
 
-    runs: Sequence[ComparedRun]
-    owners: Sequence[Part | None]
-
-    def place(self, finding: Finding, part: Part | None) -> dict[str, Any] | None:
-        """Run, frame and bone that show a finding of a part; None where no recording does.
-
-        A finding that names no frame is about a stage: it is shown where that stage is off, and a bone, or it, the most.
-        """
-        index = next((at for at, owner in enumerate(self.owners) if owner is part and part is not None), None)
-        if index is None:
+    A finding that names no frame is about a stage: it is shown where that stage is off, and a bone, or it, the most.
+    """
+    index = next((at for at, (_, owner) in enumerate(drawn) if owner is part), None)
+    if index is None:
+        return None
+    run, address = drawn[index][0], finding.values.get("address")
+    frame, bone = finding.values.get("worst_frame", finding.values.get("frame")), -1
+    if isinstance(address, Address):
+        bone = bone_index(run, address.bone)
+    if not isinstance(frame, int):
+        ratios = next((row for name, row, _ in run.by_stage() if name == finding.values.get("stage")), None)
+        if ratios is None:
             return None
-        run, address = self.runs[index], finding.values.get("address")
-        frame, bone = finding.values.get("worst_frame", finding.values.get("frame")), -1
-        if isinstance(address, Address):
-            bone = bone_index(run, address.bone)
-        if not isinstance(frame, int):
-            ratios = next((row for name, row, _ in run.by_stage() if name == finding.values.get("stage")), None)
-            if ratios is None:
-                return None
-            ratios, deg = (np.nan_to_num(each, nan=np.inf) for each in (ratios, run.deg))
-            row = int(np.argmax(np.where(ratios > 1.0, deg.max(axis=1) if deg.size else ratios, -1.0)))
-            frame, bone = int(run.frames[row]), int(np.argmax(deg[row])) if deg.size else -1
-        return {"run": index, "frame": frame, "bone": bone}
-
-    def best(self, places: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
-        """The place to look at first: one with a skeleton, if there is one."""
-        known = [place for place in places if place is not None]
-        return next((each for each in known if self.runs[each["run"]].deg.shape[1]), known[0] if known else None)
+        ratios, deg = (np.nan_to_num(each, nan=np.inf) for each in (ratios, run.deg))
+        row = int(np.argmax(np.where(ratios > 1.0, deg.max(axis=1) if deg.size else ratios, -1.0)))
+        frame, bone = int(run.frames[row]), int(np.argmax(deg[row])) if deg.size else -1
+    return {"run": index, "frame": frame, "bone": bone}
 
 
-NOTHING_ASKED = "No engine recording was compared."
-
-
-def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
-    """What the template says beside the gate's own words, in the order of the page."""
-    owners = [owner for _, owner in drawn]
-    pictures = Pictures([run for run, _ in drawn], owners)
-    causes = list(_causes(gate, pictures))
+def _page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
+    causes = list(_causes(gate, drawn))
     opening = next((cause for cause in causes if cause["show"] is not None), None)
     absent = [f"{name}: {reason}" for name, reason in gate.not_asked.items() if "trace" in name]
     counts = {severity: sum(part.report.count(severity) for part in gate.parts) for severity in Severity}
@@ -213,28 +171,30 @@ def page_words(gate: GateReport, drawn: Sequence[Drawn]) -> dict[str, Any]:
         "opening": None if opening is None else opening["show"],
         "opening_number": None if opening is None else opening["number"],
         "runs": [run_words(run, owner, denials(gate, owner)) for run, owner in drawn],
-        "absent": " ".join([NOTHING_ASKED, *absent]),
+        "absent": " ".join(absent),
         "severities": [{"name": each.value, "sign": SIGN[each]} for each, count in counts.items() if count],
     }
 
 
-def _causes(gate: GateReport, pictures: Pictures) -> Iterator[dict[str, Any]]:
+def _causes(gate: GateReport, drawn: Sequence[Drawn]) -> Iterator[dict[str, Any]]:
     """Every cause with its step and its findings: each text once, with the places that have it."""
     owner_of = {id(finding): part for part in gate.parts for finding in part.report.findings}
     for number, cause in enumerate(gate.causes, 1):
         groups: dict[tuple[str, str], dict[str, Any]] = {}
         for finding in cause.findings:
-            place = pictures.place(finding, owner_of.get(id(finding)))
+            place = _place_in(drawn, finding, owner_of[id(finding)])
             message = "" if finding is cause.lead or finding.message == cause.title else finding.message
             rule, key = finding.rule, (finding.rule.code, message)
             about = {"code": rule.code, "name": rule.name, "why": rule.why, "message": message}
             group = groups.setdefault(key, {**about, "places": []})
             group["places"].append({"place": plain(finding.place), "show": place})
+        places = [each["show"] for group in groups.values() for each in group["places"] if each["show"] is not None]
         yield {
             "number": number, "severity": cause.severity.value, "sign": SIGN[cause.severity], "side": cause.side,
             "title": cause.title, "effect": cause.effect, "step": cause.advice, "found": found_text(cause),
             "groups": [*groups.values()],
-            "show": pictures.best([each["show"] for group in groups.values() for each in group["places"]]),
+            # the place to look at first: one with a skeleton, if there is one
+            "show": next((each for each in places if drawn[each["run"]][0].deg.shape[1]), places[0] if places else None),
         }  # fmt: skip
 
 
@@ -252,23 +212,20 @@ SCRIPTS = (
 DARK_HERE = "/*dark*/"
 
 
-def write_html(path: str | Path, gate: GateReport, runs: Sequence[ComparedRun] = ()) -> None:
+def write_html(path: str | Path, gate: GateReport) -> None:
     """Write the page under a temporary name, then rename it."""
-    write_bytes(path, render_html(gate, runs).encode("utf-8"))
+    write_bytes(path, render_html(gate).encode("utf-8"))
 
 
-def render_html(gate: GateReport, runs: Sequence[ComparedRun] = ()) -> str:
+def render_html(gate: GateReport) -> str:
     """The complete page as text; the same answer gives the same text.
 
-    runs: the runs to draw. Without runs, the page explains why there is no picture, and shows the rest.
+    Where no part has a run to draw, the page explains why there is no picture, and shows the rest.
     """
-    drawn = [(without_false_poses(run, denials(gate, owner)), owner) for run, owner in worst_first(gate, runs)]
-    words = page_words(gate, drawn)
-    rows = [rows_drawn(run, len(runs)) for run, _ in drawn]
-    data = {
-        "scale": dict(SCALE), "runs": [run_data(run, shown) for (run, _), shown in zip(drawn, rows, strict=True)],
-        "opening": words["opening"],
-    }  # fmt: skip
+    drawn = runs_drawn(gate)
+    words = _page_words(gate, drawn)
+    runs = [run_data(run, rows_drawn(run, len(drawn))) for run, _ in drawn]
+    data = {"scale": dict(SCALE), "runs": runs, "opening": words["opening"]}
     style = _asset("page.css").replace(DARK_HERE, _asset("dark.css"))
     # all scripts inside one function: the page's only global is the hook that page.js declares
     script = '(() => {\n"use strict";\n' + "".join(_asset(f"{name}.js") for name in SCRIPTS) + "})();\n"

@@ -6,7 +6,6 @@ of a drawn frame is the largest of all frames up to the next drawn one, so thinn
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from rigpact.contract.skeleton import Skeleton, parent_cycle
 from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import matrix_to_quat
-from rigpact.reports.gate.compared_run import ComparedRun, Values
+from rigpact.reports.gate.measured import ComparedRun, Values
 from rigpact.reports.terminal import plain
 
 # Pack numbers as text for the page: base64 of little-endian 16-bit words. assets/decode.js reads them
@@ -49,7 +48,7 @@ def quaternions_to_text(quaternions: FloatArray) -> str:
     codes[:, 0] |= ((largest & 1) << 15).astype(np.uint16)
     codes[:, 1] |= ((largest >> 1) << 15).astype(np.uint16)
     codes[~known] = NOT_FINITE
-    return words_to_text(codes)
+    return _words_to_text(codes)
 
 
 def magnitudes_to_text(values: FloatArray) -> str:
@@ -59,11 +58,10 @@ def magnitudes_to_text(values: FloatArray) -> str:
     with np.errstate(divide="ignore"):
         decades = np.log10(np.where(finite, values, 1.0).astype(np.float64))
     codes = np.clip(np.rint((decades - low) / (high - low) * (LARGEST_CODE - 1)) + 1.0, 0.0, LARGEST_CODE)
-    return words_to_text(np.where(finite, codes, NOT_FINITE).astype(np.uint16))
+    return _words_to_text(np.where(finite, codes, NOT_FINITE).astype(np.uint16))
 
 
-def words_to_text(words: Words) -> str:
-    """Base64 of the words, little-endian, in C order."""
+def _words_to_text(words: Words) -> str:
     return base64.b64encode(np.ascontiguousarray(words, dtype="<u2").tobytes()).decode("ascii")
 
 
@@ -75,15 +73,6 @@ NO_SKELETON = (
 )
 
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class RunPlace:
-    """A place in a run: row of its arrays, stage, index of the bone (-1: none)."""
-
-    row: int
-    stage: str
-    bone: int
 
 
 def bone_names(run: ComparedRun) -> list[str]:
@@ -112,7 +101,7 @@ def rows_drawn(run: ComparedRun, runs: int) -> Rows:
     drawn = max(run.deg.shape[1] or len(run.stages), 0 if run.values is None else len(run.values.names))
     stride = max(-(-frames * drawn // cells), 1)
     first = first_divergence(run)
-    always = [worst_row(run)] + ([] if first is None else [first.row])
+    always = [worst_row(run)] + ([] if first is None else [first[0]])
     return np.unique(np.concatenate([np.arange(0, frames, stride), np.asarray(always, np.int64)]))
 
 
@@ -122,16 +111,16 @@ def worst_row(run: ComparedRun) -> int:
     return int(np.argmax(sized(errors).max(axis=1)))
 
 
-def first_divergence(run: ComparedRun) -> RunPlace | None:
-    """The first divergence: from the diagnosis, else the first frame and, in it, the first stage beyond tolerance."""
+def first_divergence(run: ComparedRun) -> tuple[int, str, int] | None:
+    """Row, stage and bone (-1: none): from the diagnosis, else the first frame and, in it, the first stage beyond tolerance."""
     known = None if run.diagnosis is None else run.diagnosis.first_divergence
     if known is not None:
         row = int(np.argmin(np.abs(run.frames - known.frame)))
-        return RunPlace(row, known.stage, bone_index(run, known.address.bone))
+        return row, known.stage, bone_index(run, known.address.bone)
     over = [(name, sized(ratios) > 1.0) for name, ratios, _ in run.by_stage()]
     starts = [(int(np.argmax(rows)), name) for name, rows in over if rows.any()]
     row, stage = min(starts, key=lambda start: start[0], default=(0, ""))
-    return RunPlace(row, stage, -1) if stage else None
+    return (row, stage, -1) if stage else None
 
 
 def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
@@ -151,7 +140,7 @@ def run_data(run: ComparedRun, rows: Rows) -> dict[str, Any]:
             for name, ratios, note in run.by_stage()
         ],
         "first": None if first is None else {
-            "column": int(np.searchsorted(rows, first.row)), "stage": plain(first.stage), "bone": first.bone,
+            "column": int(np.searchsorted(rows, first[0])), "stage": plain(first[1]), "bone": first[2],
         },
         "values": None if run.values is None else _values(run.values, rows),
     } | _poses(run, rows)  # fmt: skip
