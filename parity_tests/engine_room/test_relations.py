@@ -121,28 +121,18 @@ def _only(frame, channels, width):
 
 
 NAMED: dict[str, tuple[str, Spoil, str]] = {
-    "a mean with the frame before": (
-        "y_out", lambda s: 0.7 * s["y_out"] + 0.3 * _late(s["y_out"], 1), "with 0.3 of the one of frame t-1 in it"),
     "a turn in the bones' own axes": (
         "quat", lambda s: _flat(_product(_quats(s), _about((1, 2, 3), 37.0))),
         "in its own axes, by 37° about (0.267, 0.535, 0.802)"),
     "one hand turned": (
         "quat", lambda s: _of_bone(s, 9, lambda q: _product(_about((0, 1, 0), 90.0), q)),
         "quat of hand_l is turned by 90° about y"),
-    "the root two frames late": (
-        "quat", lambda s: _of_bone(s, 0, lambda q: _late(q, 2)), "quat of pelvis is the answer of frame t-2"),
     "root position in centimetres": (
         "x_raw", lambda s: _of_slice(s["x_raw"], slice(0, 3), lambda x: 100.0 * x), "x_raw[RootPosition] is 100 times"),
     "angular velocity in degrees": (
         "x_raw", lambda s: _of_slice(s["x_raw"], ANGULAR, np.degrees), "x_raw[BoneAngularVelocities] is 180/π times"),
-    "the heading one frame late": (
-        "state", lambda s: _of_slice(s["state"], slice(5, 6), lambda z: _late(z, 1)),
-        "state[RootYaw] is the answer of frame t-1"),
     "a z-score twice": ("state", lambda s: 0.5 * s["state"] - np.linspace(0.1, 0.2, 422), "as with other statistics"),
-    "a clamp": ("angvel", lambda s: np.clip(s["angvel"], -0.5, 0.5), "clipped to [-0.5, 0.5]"),
-    "a clamp from below": ("angvel", lambda s: np.maximum(s["angvel"], -0.5), "limited to at least -0.5"),
     "a rate as a step": ("angvel", lambda s: 60.0 * s["angvel"], "the frame rate, 60, times"),
-    "a shifted score": ("contacts", lambda s: s["contacts"] + 0.1, "0.1 more than it should be"),
     "one bone too early": ("y_raw", lambda s: np.roll(s["y_raw"], 6, axis=1), "that of the part -1 places on"),
     "an interpolation to the new answer": ("y_out", lambda s: _interpolated(s["y_out"], 0.3), "smoothed: 0.3 of the new"),
     "the root's position with y and z swapped": (

@@ -24,7 +24,7 @@ from rigpact.reports.diagnosing.explain import ExplainRequest, explain
 from rigpact.reports.gate.judging import judge_gate, measure_gate
 from rigpact.reports.gate.report import GateReport, Part
 from rigpact.reports.running import convert_recording, print_run, run
-from rigpact.reports.terminal import print_answer, print_report, print_verdict
+from rigpact.reports.terminal import print_answer, print_verdict, print_with_findings
 from rigpact.reports.viewer import write_html
 
 BUNDLE, MODEL, CLIP = Path("norm_template.json"), Path("model.onnx"), Path("clips/Sneak_Turn.json")
@@ -65,7 +65,7 @@ def demonstrate(console: Console) -> tuple[FindingsReport, Diagnosis]:
     against = f"--contract {BUNDLE} --set {SETTING}"
     _heading(console, "1. Can the engine load it?", f"rigpact check {BUNDLE} {CLIP} --onnx {MODEL}")
     checked = check_files(CheckRequest([read_document(BUNDLE), read_document(CLIP)], model=MODEL))
-    print_report(checked, console)
+    print_with_findings((), checked, console)
 
     _heading(console, "2. What would the engine do?", f"rigpact run {CLIP} {against} --onnx {MODEL} -o {RUN}")
     ran = run(CONTRACT, CLIP, RUN, MODEL)

@@ -166,7 +166,10 @@ def ask_breaking(project: Project) -> Iterator[NotAsked | Question]:
     if project.settings.base is None:
         yield NotAsked(BREAKING, "set `base` in [gate] or pass --base to check for breaking changes")
         return
-    measure, opens = (partial(each, project, project.settings.base) for each in (_measure, _compared))
+    measure, opens = (
+        partial(_measure, project, project.settings.base),
+        partial(_compared, project, project.settings.base),
+    )
     yield Question(BREAKING, "Changes since the base revision", project.bundle_path, measure, opens)
 
 

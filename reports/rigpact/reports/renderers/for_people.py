@@ -78,8 +78,7 @@ def part_word(part: Part) -> str:
 def part_text(part: Part) -> str:
     """The text after a part's verdict: its account, the reason for a missing answer, or its waiver."""
     if part.verdict == "undetermined":
-        told = part.report.count(Severity.ERROR) > 0
-        return "could not be judged; its finding says why" if told else unjudged_text(part)
+        return "could not be judged; its finding says why" if part.report.count(Severity.ERROR) else unjudged_text(part)
     if part.is_waived:
         return "; ".join(plain(finding.message) for finding in part.report.findings) or account_text(part.report.ledger)
     summary, told = part.report.summary, account_text(part.report.ledger)
