@@ -13,7 +13,7 @@ from rigpact.contract import load_contract
 from rigpact.contract.errors import UnusableInput
 from rigpact.reference_runtime import CallableNetwork, OnnxNetwork, read_clip
 from rigpact.reference_runtime.files.declared import files_of
-from rigpact.reference_runtime.files.run import Crowd, OfCrowd, RunOptions
+from rigpact.reference_runtime.files.run import Crowd, RunOptions
 from rigpact.reference_runtime.graph import native_agreement as agreement
 from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.native import library as loading
@@ -44,14 +44,14 @@ def demo(demo_bundle):
     return contract, OnnxNetwork(demo_bundle / "model.onnx", contract), read_clip(demo_bundle / "clips/Sneak_Turn.json")
 
 
-def crowd_of(contract, network, sources, starts):
+def crowd_of(contract, network, sources, starts, *, is_one=False):
     """Runs in C++."""
-    return Crowd(free_frames(contract, network, sources, starts, kind=NativeFrames))
+    return Crowd(free_frames(contract, network, sources, starts, kind=NativeFrames), is_one=is_one)
 
 
 def native(contract, network, rows):
     """One run in C++."""
-    return OfCrowd(crowd_of(contract, network, [rows], rows.x_raw[:1]))
+    return crowd_of(contract, network, [rows], rows.x_raw[:1], is_one=True)
 
 
 @every_case("math", ["f64", "f32"])

@@ -190,13 +190,6 @@ def test_reprojecting_twice_is_reprojecting_once(columns, packing, derived, a, b
 # --- an axis that is too short ----------------------------------------------------------------------------------------
 
 
-def test_a_product_is_not_written_into_a_copy():
-    """An array in another order is copied to make rows of it: the caller's would stay as it was, without a word."""
-    rot6d, rows = codec(), np.tile([1.0, 0.0, 0.0, 0.0, 1.0, 0.0], (3, 2))
-    with pytest.raises(ValueError, match="order"):
-        rot6d.compose(rows, rows, out=np.empty((12, 3)).T)
-
-
 FRAMES, BONES = 3, 2
 EACH_BONE = [(frame, bone) for frame in range(FRAMES) for bone in range(BONES)]
 LOST, X, Y, Z = np.zeros(3), *np.eye(3)

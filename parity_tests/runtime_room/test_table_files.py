@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,11 @@ def test_arrays_keep_their_types_and_single_numbers_say_something_of_the_recordi
     }
     np.savez(path, q=["a", "b"])
     assert refused(read_table, path)[:2] == ("#q", "values of the type <U1")
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("q.npy", archive.read("q.npy"))
+    assert refused(read_table, path)[:2] == ("", "two arrays 'q'")
+    np.savez(path, q=np.array([{"a": 1}], object))
+    assert "without pickle" in refused(read_table, path)[2]
     np.save(tmp_path / "run.npy", np.array([1j]))
     assert refused(read_table, tmp_path / "run.npy")[:2] == ("", "values of the type complex128")
     np.save(tmp_path / "run.npy", np.uint8([1, 2]))

@@ -5,7 +5,6 @@ Engines log what is easy to log: arrays, tables, lines. The same numbers get the
 
 import csv
 import json
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -109,53 +108,6 @@ def test_the_same_numbers_agree_in_every_format(command, recorded, stages, tmp_p
     if name == "run.npz":
         explained = command("explain", file, *JUDGED)
         assert (explained.status, explained.err) == (0, "")
-
-
-Write = Callable[[Path, Stages], object]
-
-
-def text(content: str) -> Write:
-    return lambda path, _: path.write_text(content, encoding="utf-8")
-
-
-def content(held: bytes) -> Write:
-    return lambda path, _: path.write_bytes(held)
-
-
-def arrays(make: Callable[[Stages], Mapping[str, Any]]) -> Write:
-    return lambda path, stages: np.savez(path, **make(stages))
-
-
-def array_twice(path: Path, stages: Stages) -> None:
-    np.savez(path, y_out=np.array(stages["y_out"]))
-    with zipfile.ZipFile(path) as archive:
-        held = archive.read("y_out.npy")
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("y_out.npy", held)
-
-
-BROKEN: Mapping[str, tuple[str, Write, str]] = {
-    # the name of the file, what writes it, what is said; test_table_files.py has every place of a row
-    "pickled objects": (
-        "run.npz", arrays(lambda _: {"y_out": np.array([{"a": 1}], dtype=object), "allow_pickle": True}), "without pickle"
-    ),
-    "an array twice": ("run.npz", array_twice, "two arrays 'y_out'"),
-    "no archive": ("run.npz", content(b"PK\x03\x04junk"), "no table of numbers"),
-    "a key that stands twice": ("rows.json", text('{"y_out": [[1, 2]], "y_out": [[1, 2]]}'), "twice"),
-    "rows without names": ("rows.json", text("[[1, 2], [3, 4]]"), "--as"),
-    "an escape": ("table.csv", content(b"\x1b[31my_out[0]\n1\n"), ""),
-}  # fmt: skip
-
-
-@refused("a table, an archive or JSON of numbers with a mistake: " + ", ".join(BROKEN), "one line, exit 2")
-@every_case("what", BROKEN)
-def test_a_broken_file_is_refused_in_one_line(command, stages, tmp_path, what):
-    """Read with a column shifted, each bone is compared with its neighbour; a traceback tells an animator nothing."""
-    name, write, said = BROKEN[what]
-    write(tmp_path / name, stages)
-    answer = command("explain", tmp_path / name, *BUNDLE)
-    assert (answer.status, answer.err.count("\n"), "\x1b" in answer.err) == (2, 1, False)
-    assert [word in answer.err for word in (name, "expected", said)] == [True] * 3, answer.err
 
 
 @passes("a table whose numbers were printed with six decimals")

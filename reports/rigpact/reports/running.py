@@ -244,7 +244,8 @@ def arrays_in(path: Path, below: str, *, tick: str | None = None, episode: int |
     else:
         arrays = read_arrays(read_bytes(path), path)
         every = dict(arrays) if isinstance(arrays, Mapping) else {path.stem: arrays}
-    found = {name.removeprefix(below).lstrip("."): rows for name, rows in every.items() if _is_below(name, below)}
+    starts = (f"{below}.", f"{below}[") if below else ""
+    found = {name.removeprefix(below).lstrip("."): rows for name, rows in every.items() if name.startswith(starts)}
     if not found:
         held = ", ".join(list(every)[:6]) or "no array of numbers"
         raise UnusableInput(path, held, f"arrays below {below!r}" if below else "an array of numbers")
@@ -264,10 +265,6 @@ _FILES: Mapping[str, Callable[[Path, str | None, int | None], Table]] = {
 
 def _of_table(table: Table) -> dict[str, Any]:
     return {**table.columns, **{name: np.float64(value) for name, value in table.said.items() if name == "fps"}}
-
-
-def _is_below(name: str, below: str) -> bool:
-    return not below or name.startswith((f"{below}.", f"{below}["))
 
 
 def _arrays(value: Any, name: str, depth: int) -> Iterator[tuple[str, FloatArray]]:

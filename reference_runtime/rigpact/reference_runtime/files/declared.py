@@ -21,7 +21,6 @@ from rigpact.reference_runtime.files.run import (
     Batch,
     Crowd,
     DeclaredClip,
-    OfCrowd,
     RecordedAnswers,
     Run,
     RunOptions,
@@ -153,9 +152,9 @@ class DeclaredFiles:
         def whole(frames: int) -> Stages:
             return dict(run_clip(contract, known, evaluate, frames).stages)
 
-        rows: Batch | OfCrowd
+        rows: Batch | Crowd
         if is_free:
-            rows = OfCrowd(Crowd(KINDS[engine.name](contract, [ClipDrive(known)], evaluate, count)))
+            rows = Crowd(KINDS[engine.name](contract, [ClipDrive(known)], evaluate, count), is_one=True)
         else:  # rows may be samples of a window, which is evaluated as a whole
             rows = Batch(whole, count, str(clip.path), is_one=True)
         return Run(contract, options.mode, contract.fps or clip.fps, rows, evaluate, limit, engine)

@@ -94,15 +94,15 @@ class Batch:
 
 
 class Crowd:
-    """Runs side by side: every stage has an axis of runs before its width."""
+    """Runs side by side: every stage has an axis of runs before its width; a run that is alone has none."""
 
-    def __init__(self, frames: LiveFrames, stages: tuple[str, ...] | None = None) -> None:
-        """frames: what computes them. stages: those that are given; None for all."""
-        self._frames, self._names = frames, stages
+    def __init__(self, frames: LiveFrames, stages: tuple[str, ...] | None = None, *, is_one: bool = False) -> None:
+        """frames: what computes them. stages: those that are given; None for all. is_one: whether it is one run."""
+        self._frames, self._names, self._runs = frames, stages, 0 if is_one else slice(None)
 
     def step(self) -> Stages:
         """The stages of the next frame, (runs, width)."""
-        return {name: rows.copy() for name, rows in self.passing().items()}
+        return {name: rows[self._runs].copy() for name, rows in self.passing().items()}
 
     def passing(self) -> Stages:
         """The same in memory that the frame after it may take: for one who keeps few of them."""
@@ -111,26 +111,10 @@ class Crowd:
 
     def record(self, frames: Iterable[int]) -> Stages:
         """Every stage of the next frames, (T, runs, width)."""
-        return self._chosen(self._frames.record(frames))
+        return {name: rows[:, self._runs] for name, rows in self._chosen(self._frames.record(frames)).items()}
 
     def _chosen(self, stages: Stages) -> Stages:
         return stages if self._names is None else {name: stages[name] for name in self._names}
-
-
-class OfCrowd:
-    """The only run of a crowd."""
-
-    def __init__(self, crowd: Crowd) -> None:
-        """Take its axis of runs away."""
-        self._crowd = crowd
-
-    def step(self) -> Stages:
-        """The stages of the next frame, (width,)."""
-        return {name: rows[0] for name, rows in self._crowd.step().items()}
-
-    def record(self, frames: Iterable[int]) -> Stages:
-        """Every stage of the next frames, (T, width)."""
-        return {name: rows[:, 0] for name, rows in self._crowd.record(frames).items()}
 
 
 @dataclass(eq=False)
@@ -145,7 +129,7 @@ class Run:
     contract: Contract
     mode: str
     fps: float
-    rows: Batch | OfCrowd
+    rows: Batch | Crowd
     network: Any = None
     frame_limit: int | None = None
     engine: EngineUse = field(default_factory=EngineUse)

@@ -179,21 +179,21 @@ def stage_tolerances(
     return bounds
 
 
-def replay_bound(
-    frames: ReplayedFrames, stage: str, rows: FloatArray, written: Iterable[ReplayedFrames] | None = None
-) -> FloatArray:
+def replay_bound(frames: ReplayedFrames, stage: str, rows: FloatArray) -> FloatArray:
     """Bound of a replayed stage: its rounding and that of folded stages before it; recorded stages add nothing.
 
-    Recorded numbers that were written with few digits or bits add what the lost ones lead to. written: the frames with every
-    number moved by that, where the frames themselves hold numbers that somebody changed after reading them.
+    Recorded numbers that were written with few digits or bits add what the lost ones lead to.
     """
-    return rounding_bound(frames, stage, rows) + written_bound(frames, stage, rows, written)
+    return rounding_bound(frames, stage, rows) + written_bound(frames, stage, rows)
 
 
 def written_bound(
     frames: ReplayedFrames, stage: str, rows: FloatArray, written: Iterable[ReplayedFrames] | None = None
 ) -> FloatArray | float:
-    """What the digits or bits lead to that were lost in writing the recorded numbers; 0 where every bit was kept."""
+    """What the digits or bits lead to that were lost in writing the recorded numbers; 0 where every bit was kept.
+
+    written: the frames with every number moved by that, where the frames hold numbers that somebody changed after reading them.
+    """
     if frames.evidence.precision is None:
         return 0.0
     moved = frames.moved_by_writing() if written is None else written

@@ -22,7 +22,7 @@ from rigpact.contract.systems.plan import CPP_OPERATIONS, STARTS, TARGET, Chosen
 from rigpact.contract.systems.stage import NotKnown, Stage
 from rigpact.reference_runtime.graph.bounds import KnownFrames
 from rigpact.reference_runtime.graph.replayed import source_of
-from rigpact.reference_runtime.graph.run import ROOM, Drive, LiveFrames
+from rigpact.reference_runtime.graph.run import ROOM, Drive, LiveFrames, as_it_is
 from rigpact.reference_runtime.native.library import library
 
 
@@ -159,7 +159,7 @@ class NativeFrames(LiveFrames):
         for stage in self._stages:
             try:
                 if stage.carried is not None:
-                    starts[stage.name] = self._changed.get(stage.name, _as_it_is)(self, self._rows(stage))
+                    starts[stage.name] = self._changed.get(stage.name, as_it_is)(self, self._rows(stage))
                 elif not stage.is_answer or self._clip(stage.name, 0) is not None:
                     self._refuse_unknown(stage, widths)
                 elif not all(name in widths for name in stage.needs) or self._network is None:
@@ -203,10 +203,6 @@ class NativeFrames(LiveFrames):
 
 _RING_BYTES = 1 << 19
 """A ring of a small crowd has so many bytes of frames: more of them are recorded at once, and it stays in a core's cache."""
-
-
-def _as_it_is(_frames: LiveFrames, rows: FloatArray) -> FloatArray:
-    return rows
 
 
 def _of_clip(stage: Stage, drives: Sequence[Drive]) -> bool:

@@ -189,7 +189,7 @@ class LiveFrames(FramesOfContract):
         for stage in self._stages:
             try:
                 with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-                    rows = self._changed.get(stage.name, _as_it_is)(self, self._rows(stage))
+                    rows = self._changed.get(stage.name, as_it_is)(self, self._rows(stage))
             except NotKnown:
                 if stage.name in self.kept:
                     self._of_frame(stage.name)[...] = np.nan
@@ -316,5 +316,6 @@ class LiveFrames(FramesOfContract):
         return self.drives[0]
 
 
-def _as_it_is(_frames: LiveFrames, rows: FloatArray) -> FloatArray:
+def as_it_is(_frames: LiveFrames, rows: FloatArray) -> FloatArray:
+    """The rows of a stage that no change is known for."""
     return rows

@@ -103,14 +103,10 @@ def _halves(six: FloatArray) -> FloatArray:
     return six.reshape(*six.shape[:-1], 2, 3)
 
 
-def _every_other(six: FloatArray) -> FloatArray:
-    return six.reshape(*six.shape[:-1], 3, 2).swapaxes(-1, -2)
-
-
 PACKING: Mapping[str, Packing] = {
     "columns": Packing(_halves, are_rows=False),
     "rows": Packing(_halves, are_rows=True),
-    "interleaved": Packing(_every_other, are_rows=False),
+    "interleaved": Packing(lambda six: six.reshape(*six.shape[:-1], 3, 2).swapaxes(-1, -2), are_rows=False),
 }
 DERIVED_SIGN: Mapping[str, Callable[[float], float]] = {
     # second × first, flipped when det < 0, which is exactly the case when the two axes are in cyclic order (xy, yz, zx)
@@ -229,14 +225,9 @@ class Rot6d:
         return matrix_to_quat(self.decode(flat))
 
     @QUIETLY
-    def compose(self, delta: FloatArray, previous: FloatArray, out: FloatArray | None = None) -> FloatArray:
-        """ΔR · R_prev of two (..., 6·B), each decoded, their product encoded; into `out`, an array like the delta, if given.
-
-        Raises ValueError for an `out` that is not in C's order: its rows would be a copy.
-        """
-        if out is not None and not out.flags.c_contiguous:
-            raise ValueError("out must be an array in C's order")
-        result = np.empty_like(delta, order="C") if out is None else out
+    def compose(self, delta: FloatArray, previous: FloatArray) -> FloatArray:
+        """ΔR · R_prev of two (..., 6·B), each decoded, their product encoded."""
+        result = np.empty_like(delta, order="C")
         before = np.ascontiguousarray(np.broadcast_to(previous, delta.shape))
         if not native.computed("compose", self.native_form, (delta, before), result, self._composed):
             result[...] = self._composed(delta, before)

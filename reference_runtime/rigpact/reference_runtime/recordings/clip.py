@@ -280,10 +280,7 @@ def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: Callable[[int]
 
     A row of another shape raises UnusableInput at its own place: nothing is padded or cut.
     """
-    try:
-        array = np.array(rows, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError):
-        array = None
+    array = _numbers(rows)
     if array is None or not _fits(array.shape[1:], shape):
         raise _first_misfit(rows, shape, place_of)
     with np.errstate(over="ignore"):
@@ -291,16 +288,14 @@ def float_rows(rows: list[Any], shape: tuple[int, ...], place_of: Callable[[int]
 
 
 def _fits(found: tuple[int, ...] | None, wanted: tuple[int, ...]) -> bool:
-    return (
-        found is not None
-        and len(found) == len(wanted)
-        and all(want in (_ANY, have) for want, have in zip(wanted, found, strict=True))
-    )
+    if found is None or len(found) != len(wanted):
+        return False
+    return all(want in (_ANY, have) for want, have in zip(wanted, found, strict=True))
 
 
 def _first_misfit(rows: list[Any], wanted: tuple[int, ...], place_of: Callable[[int], str]) -> UnusableInput:
     """The first row whose shape differs from the wanted shape, or, if any shape is accepted, from the first row's."""
-    shapes = [_shape_of(row) for row in rows]
+    shapes = [None if (found := _numbers(row)) is None else found.shape for row in rows]
     expected = shapes[0] if shapes[0] is not None and _fits(shapes[0], wanted) else wanted
     index = next(row for row, found in enumerate(shapes) if not _fits(found, expected))
     hint = "the engine would zero-fill or cut it silently"
@@ -313,9 +308,9 @@ def _in_words(shape: tuple[int, ...] | None) -> str:
     return f"{' × '.join('any' if size == _ANY else str(size) for size in shape)} numbers" if shape else "one number"
 
 
-def _shape_of(row: Any) -> tuple[int, ...] | None:
+def _numbers(value: Any) -> NDArray[np.float64] | None:
     try:
-        return np.array(row, dtype=np.float64).shape
+        return np.array(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError):
         return None
 

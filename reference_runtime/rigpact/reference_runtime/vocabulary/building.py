@@ -72,9 +72,9 @@ def refuse_other_widths(use: Use) -> None:
             )
 
 
-def named_layout(names: Sequence[str], kind: FieldKind = FieldKind.SCALAR) -> FieldLayout:
+def named_layout(names: Sequence[str]) -> FieldLayout:
     """A field of one number for each name."""
-    return FieldLayout(tuple(Field(name, place, 1, kind) for place, name in enumerate(names)))
+    return FieldLayout(tuple(Field(name, place, 1, FieldKind.SCALAR) for place, name in enumerate(names)))
 
 
 Rows = Callable[[Frames], FloatArray]

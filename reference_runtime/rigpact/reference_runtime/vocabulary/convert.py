@@ -71,14 +71,6 @@ class Variant:
         return self.form, *own, *(0,) * (4 - len(own))
 
 
-def _quaternion_to_matrix(order: str, q: FloatArray) -> FloatArray:
-    return to_matrix(q[..., TO_XYZW[order]])
-
-
-def _to_quaternion(order: str, matrix: FloatArray) -> FloatArray:
-    return np.asarray(sign_branches(matrix)[..., FROM_XYZW[order]])
-
-
 def sign_branches(matrix: FloatArray) -> FloatArray:
     """Matrix to xyzw by the signs of its diagonal, then q / (|q| + 1e-8), as small runtimes do.
 
@@ -129,14 +121,12 @@ def _six(pairing: str, *, are_rows: bool = False, keeps_first: bool = False, is_
     return Variant(decoded, encoded, Form.SIX_NUMBERS, words, only_reads=keeps_first)
 
 
-def _vector_to_matrix(factor: float, v: FloatArray) -> FloatArray:
-    return to_matrix(exponential(0.5 * factor * v))
-
-
 def _vectors(factor: float, back: float) -> Variant:
     """factor · vector is in radians, back · radians is the vector."""
-    write: Function = lambda matrix: back * rotation_vector(matrix)  # noqa: E731 - one of a pair
-    return Variant(partial(_vector_to_matrix, factor), write, Form.ROTATION_VECTOR, (), factors=(factor, back))
+    return Variant(
+        lambda v: to_matrix(exponential(0.5 * factor * v)), lambda matrix: back * rotation_vector(matrix),
+        Form.ROTATION_VECTOR, (), factors=(factor, back),
+    )  # fmt: skip
 
 
 def _euler(name: str) -> Variant:
@@ -154,8 +144,8 @@ def _whole(rows: FloatArray) -> FloatArray:
 _DEGREES = 180.0 / np.pi
 _QUATERNIONS = {
     order: Variant(
-        partial(_quaternion_to_matrix, order),
-        partial(_to_quaternion, order),
+        partial(lambda places, q: to_matrix(q[..., places]), TO_XYZW[order]),
+        partial(lambda places, matrix: sign_branches(matrix)[..., places], FROM_XYZW[order]),
         Form.QUATERNION,
         tuple(TO_XYZW[order]),
         tuple(FROM_XYZW[order]),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rigpact.reference_runtime.recordings.trace_bytes import Segments
     from rigpact.reports.diagnosing.diagnosis import Diagnosis, Divergence, StageVerdict
     from rigpact.reports.diagnosing.explain import ExplainRequest
+    from rigpact.reports.nonfinite.drift import Drift
     from rigpact.reports.nonfinite.investigation import Investigation
     from rigpact.reports.terminal import Figures, Sentence
 
@@ -219,7 +220,9 @@ def nan(
     )  # fmt: skip
     subject, count = _with_frames(subject, frames)
     if drift:
-        raise typer.Exit(_judge_drift(subject, count, output_format))
+        from rigpact.reports.nonfinite.drift import judge_drift
+
+        raise _answer_of_nan(judge_drift(subject, count), output_format)
     found = _investigated(subject, count, files, file, beside)
     if found.origin is not None:
         given = {
@@ -297,10 +300,11 @@ def _with_frames(subject: RunSetup, asked: int | None) -> tuple[RunSetup, int]:
     return subject, available
 
 
-def _answer_of_nan(found: Investigation, output_format: str) -> typer.Exit:
-    from rigpact.reports.nonfinite.investigation import answer_of_run
+def _answer_of_nan(found: Investigation | Drift, output_format: str) -> typer.Exit:
+    from rigpact.reports.nonfinite.drift import Drift
+    from rigpact.reports.nonfinite.investigation import answer_of_drift, answer_of_run
 
-    print_answer(found, answer_of_run(found), output_format)
+    print_answer(found, answer_of_drift(found) if isinstance(found, Drift) else answer_of_run(found), output_format)
     return typer.Exit(found.exit_code)
 
 
@@ -343,12 +347,3 @@ def _look_into(recording: Recording, contract: Contract, onnx: Path | None) -> I
 
     network = files_of(contract).network(onnx, contract) if onnx is not None else None
     return investigate_recording(recording, contract, network)
-
-
-def _judge_drift(subject: RunSetup, frames: int, output_format: str) -> int:
-    from rigpact.reports.nonfinite.drift import judge_drift
-    from rigpact.reports.nonfinite.investigation import answer_of_drift
-
-    found = judge_drift(subject, frames)
-    print_answer(found, answer_of_drift(found), output_format)
-    return found.exit_code

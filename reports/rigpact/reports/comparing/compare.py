@@ -19,7 +19,6 @@ from rigpact.contract.findings import Finding, Ledger
 from rigpact.contract.layout import ROTATIONS
 from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.rules.family import answers as rules
-from rigpact.contract.skeleton import Skeleton
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.system import System
@@ -215,7 +214,6 @@ def compare(
     b: Recording,
     contract: Contract | None = None,
     *,
-    skeleton: Skeleton | None = None,
     only: Collection[str] = (),
     network: Any = None,
     teacher: Recording | None = None,
@@ -228,7 +226,7 @@ def compare(
     teacher: holds the clip's own poses, which both sides should reach.
     Raises UnusableInput when `only` names a stage that neither side has.
     """
-    skeleton, graph = skeleton or skeleton_of(contract), _system_of(contract).graph
+    graph = _system_of(contract).graph
     frames, rows_a, rows_b = np.intersect1d(a.trace.frame, b.trace.frame, assume_unique=True, return_indices=True)
     judged = before_a_gap(frames) if _is_free(a, b) else slice(None)
     union, behind = len(a.trace.frame) + len(b.trace.frame) - len(frames), len(frames) - len(frames[judged])
@@ -246,7 +244,7 @@ def compare(
     known = [name for name in held if _fits(name, a, contract) and _fits(name, b, contract)]
     precisions = a.trace.precision, b.trace.precision
     allowance = Allowance(contract, pairs.frames, is_free=pairs.is_free, precisions=precisions, network=network)
-    stages, pose, baseline = _measure(pairs, known, chosen, contract, skeleton, allowance)
+    stages, pose, baseline = _measure(pairs, known, chosen, contract, allowance)
     answers = [name for name in graph.answers if name in stages]
     for name, reason in list(_wholly_unjudged(stages, answers)):
         waived[name] = reason
@@ -300,13 +298,12 @@ def _measure(
     known: Sequence[str],
     chosen: Sequence[str],
     contract: Contract | None,
-    skeleton: Skeleton | None,
     allowance: Allowance,
 ) -> tuple[dict[str, StageComparison], PoseError | None, Baseline | None]:
     system, frames = _system_of(contract), pairs.frames
     left_out = pairs.left_out(system)
     meters = {name: StageMeter(name, pairs.a.trace.widths[name], system.graph[name].measure) for name in chosen}
-    poses = _pose_meter(pairs, contract, skeleton) if system.posed and system.posed in meters else None
+    poses = _pose_meter(pairs, contract) if system.posed and system.posed in meters else None
     starts = range(0, len(frames), FRAMES_AT_ONCE) if meters else range(0)
     for start in tracked(starts, "frames, some hundred at a time"):
         part = slice(start, start + FRAMES_AT_ONCE)
@@ -324,14 +321,14 @@ def _measure(
     return stages, *(poses.result(frames) if poses else (None, None))
 
 
-def _pose_meter(pairs: Pairs, contract: Contract | None, skeleton: Skeleton | None) -> PoseMeter:
+def _pose_meter(pairs: Pairs, contract: Contract | None) -> PoseMeter:
     codec = Rot6d(contract.conventions if contract else _system_of(None).conventions())
     place = character_of(contract).output[ROTATIONS].range if contract else slice(None)
     six = len(range(pairs.a.trace.widths["y_out"])[place])
     if six % 6:
         where, hint = f"{pairs.a.path}#/stages/y_out", "--contract FILE says which of them are rotations"
         raise UnusableInput(where, f"{six} numbers", "6 for each bone", hint)
-    return PoseMeter(pairs.targets(), codec, place, skeleton, six)
+    return PoseMeter(pairs.targets(), codec, place, skeleton_of(contract), six)
 
 
 def _system_of(contract: Contract | None) -> System:

@@ -220,7 +220,7 @@ def refused_origin(refusal: UnusableInput, stage: str = LOADING, frame: int = 0)
     return Origin(frame, LOADING, int(index) if index.isdecimal() else None, None, words, slice=name or None)
 
 
-def origin_of_run(subject: RunSetup, watched: Watched, *, with_operands: bool = True) -> Origin | None:
+def origin_of_run(subject: RunSetup, watched: Watched) -> Origin | None:
     """The origin of the alarm in a watched run; None for a finite run."""
     contract = subject.acting_contract
     if watched.refusal is not None:
@@ -228,7 +228,7 @@ def origin_of_run(subject: RunSetup, watched: Watched, *, with_operands: bool = 
         return refused_origin(watched.refusal, (system.outputs or system.graph.answers)[0], watched.failing_frame)
     if not watched.alarm:
         return None
-    return find_origin(evidence_of(subject, watched), contract, with_operands=with_operands)
+    return find_origin(evidence_of(subject, watched), contract)
 
 
 def evidence_of(subject: RunSetup, watched: Watched) -> Evidence:
@@ -247,7 +247,7 @@ def evidence_of(subject: RunSetup, watched: Watched) -> Evidence:
     return Evidence(count, contract.fps or 1.0, subject.mode, recorded, drive, subject.network)
 
 
-def find_origin(evidence: Evidence, contract: Contract, *, with_operands: bool = True) -> Origin | None:
+def find_origin(evidence: Evidence, contract: Contract) -> Origin | None:
     """The producer of a recording's first non-finite value; None if all values are finite."""
     graph = contract.system.graph
     exempt = of_later_frames(graph, contract, evidence.mode)
@@ -263,7 +263,7 @@ def find_origin(evidence: Evidence, contract: Contract, *, with_operands: bool =
     moment = Moment(contract, evidence, row)
     passed_over = [name for name, rows in unread.items() if rows[row]]
     origin = _producer(moment, not_finite(moment.stages, graph, {*exempt, *passed_over}))
-    if not with_operands or origin.channel is None or origin.frame != moment.frame:
+    if origin.channel is None or origin.frame != moment.frame:
         return origin
     return replace(origin, operands=operands_of(moment, origin.stage, origin.channel))
 

@@ -20,7 +20,7 @@ from rigpact.contract.layout import CONDITION_WIDTH, CONTACTS_WIDTH, INPUTS, ROT
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
 from rigpact.reference_runtime.files.declared import KINDS
-from rigpact.reference_runtime.files.run import Batch, Crowd, OfCrowd, Run, Stages
+from rigpact.reference_runtime.files.run import Batch, Crowd, Run, Stages
 from rigpact.reference_runtime.graph.native_agreement import CHECKED_FRAMES, chosen_engine, held_against_numpy
 from rigpact.reference_runtime.graph.native_plan import NativeFrames
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, check_widths
@@ -170,7 +170,7 @@ def playback(contract: Contract, clip: Clip) -> Run:
     poses = recorded_poses(clip, contract)
     given = {"y_raw": poses, "next6d": poses[:, character_of(contract).output[ROTATIONS].range]}
     frames = LiveFrames(contract, [ClipDrive(given, clip.fps)], None, mode="playback", keeps=2, only=(*given, *PLAYED))
-    return Run(contract, "playback", clip.fps, OfCrowd(Crowd(frames, PLAYED)))
+    return Run(contract, "playback", clip.fps, Crowd(frames, PLAYED, is_one=True))
 
 
 def teacher_run(contract: Contract, network: Network, clip: Clip) -> Run:
@@ -202,9 +202,9 @@ def free_run(
     use = EngineUse() if changes is not None else engine_for(contract, engine)
     contract = with_history_length(contract, network, clip)
     rows = clip_rows(clip, contract)
-    crowd = Crowd(free_frames(contract, network, [rows], rows.x_raw[:1], changes, KINDS[use.name]))
+    crowd = Crowd(free_frames(contract, network, [rows], rows.x_raw[:1], changes, KINDS[use.name]), is_one=True)
     alignments = _alignments(contract, rows, network)
-    return Run(contract, "free", rows.fps, OfCrowd(crowd), network, None, use, alignments)
+    return Run(contract, "free", rows.fps, crowd, network, None, use, alignments)
 
 
 def free_crowd(
