@@ -86,6 +86,12 @@ def test_the_full_network_has_the_published_number_of_parameters() -> None:
     assert _count(imu_pose.Size(256, 4, 6, 8, 1024, (512, 256), 128, exercises=4, forms=7)) == 6_107_375 + 129 + 2 * 65
 
 
+def test_a_window_has_a_pose_for_each_frame_and_one_word_of_each_kind() -> None:
+    """Averaged over people in place of time, one person's exercise would be everybody's."""
+    answers = imu_pose.ImuPoseNetwork(imu_pose.SMALL)(torch.zeros(2, 16, 6))
+    assert [tuple(each.shape) for each in answers] == [(2, 16, 102), (2, 3), (2, 5), (2, 1)]
+
+
 def test_the_committed_files_run_and_stand_on_the_floor() -> None:
     """The whole runtime on a window of a person it has never seen: upright, feet down, a spread of a few centimetres."""
     of = scene("imu_pose")
