@@ -1,48 +1,90 @@
 """Functions that are wrong in one way each, as training sides have them, and the finding that must name it.
 
-Each is a sound function with one change. `alone` marks those that must bring about that finding and no other.
+Each is a function of an expression, or a sound one whose text is changed at one place. `alone` marks those that must bring about
+that finding and no other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .subjects import sound_numpy as sound
 
+TEXT = Path(sound.__file__).read_text(encoding="utf-8")
+
 
 @dataclass(frozen=True)
 class Defect:
-    """A wrong function: the code that must be found, the role it plays, a word of the message."""
+    """A wrong function: the code that must be found, the role it plays, a word of the message.
+
+    how: the function, or a text of the sound one and what stands there instead. more: another such change.
+    """
 
     code: str
     role: str
     says: str
-    function: Callable[..., Any]
+    name: str
+    how: Any
     alone: bool = True
+    more: tuple[str, str] | None = None
     library: str = "numpy"
 
-    @property
-    def name(self):
-        return f"{self.code}-{self.function.__name__}"
+    @cached_property
+    def function(self) -> Callable[..., Any]:
+        made = self.how
+        if isinstance(made, tuple):
+            text = TEXT.replace("import numpy as xp", f"import {self.library} as xp")
+            for old, new in filter(None, (self.how, self.more)):
+                assert text.count(old) == 1, (self.name, text.count(old))
+                text = text.replace(old, new)
+            names: dict[str, Any] = {}
+            exec(compile(text, self.name, "exec"), names)  # noqa: S102 - our own text
+            made = names[self.role]
+        made.__name__ = self.name
+        return made  # type: ignore[no-any-return]
 
 
-DEFECTS: list[Defect] = []
-
-
-def defect(code, role, says, *, alone=True):
-    def keep(function):
-        DEFECTS.append(Defect(code, role, says, function, alone))
-        return function
-
-    return keep
+def raised(error):
+    raise error
 
 
 def inverse(R):
     return np.swapaxes(R, -1, -2)
 
 
+def cosine(R):
+    return (np.trace(R, axis1=-2, axis2=-1) - 1) / 2
+
+
+def skew(R):
+    return np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
+
+
+def half_over_sine(sine2, cosine):
+    small = sine2 < 1e-12
+    return np.where(small, 0.5, np.arctan2(sine2, 2 * cosine) / np.where(small, 1, sine2)).astype(sine2.dtype)
+
+
+def xy_columns(x):
+    a, b = sound._axes(x)
+    return np.stack([a, b, np.cross(a, b)], axis=-1)
+
+
+def y_x_z(R):
+    """The angles of R = Ry(a) Rx(b) Rz(c)."""
+    middle = np.arctan2(-R[..., 1, 2], np.hypot(R[..., 1, 0], R[..., 1, 1]))
+    return np.stack([np.arctan2(R[..., 0, 2], R[..., 2, 2]), middle, np.arctan2(R[..., 1, 0], R[..., 1, 1])], axis=-1)
+
+
+GUARDED = "xp.where(short, instead, v / xp.sqrt(xp.where(short, xp.ones_like(squared), squared)))"
+AT_ZERO = "xp.where(zero, 0 * squared, xp.sqrt(xp.where(zero, xp.ones_like(squared), squared)))"
+ANGLE = "xp.where(small, 2 * xp.ones_like(w), 2 * xp.arctan2(sine, w) / sine)"
+CALLS = count()
 ROWS: tuple[tuple[Any, ...], ...] = (
     ("RP883", "so3_log_map", "KeyError: 'skeleton'", "log_that_needs_a_skeleton", lambda R: {}["skeleton"]),
     ("RP883", "so3_log_map", "a list where an array is expected", "log_as_a_list", lambda R: sound.so3_log_map(R).tolist()),
@@ -121,215 +163,93 @@ ROWS: tuple[tuple[Any, ...], ...] = (
     ("RP878", "so3_exp_map", "in float64", "float32_inside",
      lambda v: sound.so3_exp_map(v.astype(np.float32)).astype(sound._floating(v).dtype)),
     ("RP880", "matrix_to_rot6d", "another result when called again", "jittered",
-     lambda R: sound.matrix_to_rot6d(R) + np.asarray(1e-9 * next(_CALLS), R.dtype), False),
-)  # fmt: skip
-"""Defects of one expression: code, role, words, name, function, and False where it is not alone."""
-
-
-def _add(rows):
-    for code, role, says, name, function, *alone in rows:
-        function.__name__ = name
-        DEFECTS.append(Defect(code, role, says, function, *alone))
-
-
-_add(ROWS)
-
-
-@defect("RP850", "so3_log_map", "raises IndexError: four rotations, please for the check of rows", alone=False)
-def log_of_many(R):
-    if 0 < len(R) < 4:
-        raise IndexError("four rotations, please")
-    return sound.so3_log_map(R)
-
-
-@defect("RP856", "rot6d_to_matrix", "uses columns X and Y, not columns X and Z")
-def xy_columns(x):
-    a, b = sound._axes(x)
-    return np.stack([a, b, np.cross(a, b)], axis=-1)
-
-
-@defect("RP856", "matrix_to_rot6d", "uses columns X and Y, not columns X and Z")
-def first_two_columns(R):
-    return np.concatenate([R[..., :, 0], R[..., :, 1]], axis=-1)
-
-
-@defect("RP858", "rot6d_to_matrix", "determinant -1")
-def left_handed(x):
-    a, b = sound._axes(x)
-    return np.stack([a, np.cross(a, b), b], axis=-1)
-
-
-@defect("RP859", "compose_rot6d_delta", "computes R_prev · ΔR, not ΔR · R_prev")
-def swapped_compose(prev, delta):
-    prev, delta = np.broadcast_arrays(prev, delta)
-    turn = sound.rot6d_to_matrix(sound.normalize_rot6d_delta(delta).reshape(-1, 6))
-    return sound.matrix_to_rot6d(sound.rot6d_to_matrix(prev.reshape(-1, 6)) @ turn).reshape(prev.shape)
-
-
-@defect("RP860", "compose_rot6d_delta", "takes the delta as a whole rotation", alone=False)
-def whole_delta(prev, delta):
-    identity = np.tile(np.array([1, 0, 0, 0, 0, 1], delta.dtype), delta.shape[-1] // 6)
-    return sound.compose_rot6d_delta(prev, delta - identity)
-
-
-@defect("RP861", "rot6d_to_matrix", "not at right angles", alone=False)
-def unit_but_sheared(x):
-    a, b = (v / np.linalg.norm(v, axis=-1, keepdims=True) for v in (x[..., :3], x[..., 3:]))
-    return np.stack([a, np.cross(b, a), b], axis=-1)
-
-
-@defect("RP861", "compose_rot6d_delta", "the delta is taken as it is", alone=False)
-def raw_delta(prev, delta):
-    six = delta + np.array([1, 0, 0, 0, 0, 1], delta.dtype)
-    a, b = six[..., :3], six[..., 3:]
-    return sound.matrix_to_rot6d(np.stack([a, np.cross(b, a), b], axis=-1) @ sound.rot6d_to_matrix(prev))
-
-
-@defect("RP863", "angvel_vec_from_R_seq", "in the local frame, the contract in the parent frame")
-def own_frame_velocity(R_seq, fps):
-    steps = sound.so3_log_map(inverse(R_seq[:-1]) @ R_seq[1:]) * np.asarray(fps, sound._floating(R_seq).dtype)
-    return np.concatenate([steps, steps[-1:]])
-
-
-@defect("RP865", "angvel_vec_from_R_seq", "the step before, the first one repeated")
-def velocity_one_frame_late(R_seq, fps):
-    steps = sound.angvel_vec_from_R_seq(R_seq, fps)[:-1]
-    return np.concatenate([steps[:1], steps])
-
-
-@defect("RP865", "angvel_vec_from_R_seq", "the mean of both steps")
-def central_velocity(R_seq, fps):
-    half_rate = np.asarray(fps / 2, sound._floating(R_seq).dtype)
-    middle = sound.so3_log_map(R_seq[2:] @ inverse(R_seq[:-2])) * half_rate
-    return np.concatenate([middle[:1], middle, middle[-1:]])
-
-
-@defect("RP866", "so3_log_map", "an angle beyond half a turn", alone=False)
-def unwrapped_log(R):
-    q = sound.matrix_to_quat(R)
-    q = np.where(q[..., :1] < 0, -q, q)  # the sign of x, not of w
-    sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
-    return q[..., :3] * (2 * np.arctan2(sine, q[..., 3:]) / np.where(sine == 0, 1, sine)).astype(q.dtype)
-
-
-@defect("RP864", "angvel_from_rot6d_seq", "per frame, not per second")
-def flat_velocity_per_frame(x_seq, fps):
-    pairs = x_seq.reshape(*x_seq.shape[:2], -1, 6)
-    return np.moveaxis(sound.angvel_from_rot6d_seq(np.moveaxis(pairs, 1, 0), 1), 0, 1)
-
-
-@defect("RP884", "euler_to_matrix", "R = Rz(a) · Rx(c) · Ry(b)")
-def wrong_order(angles, order="ZYX"):
-    first, second, third = (sound._turn(order[i], angles[..., i]) for i in range(3))
-    return first @ third @ second
-
-
-@defect("RP884", "quat_to_euler", "its order is xyz (its own name)")
-def euler_xyz_from_quat(q):
-    R = sound.quat_to_matrix(q)  # R = Ry(a) Rx(b) Rz(c)
-    middle = np.arctan2(-R[..., 1, 2], np.hypot(R[..., 1, 0], R[..., 1, 1]))
-    return np.stack([np.arctan2(R[..., 0, 2], R[..., 2, 2]), middle, np.arctan2(R[..., 1, 0], R[..., 1, 1])], axis=-1)
-
-
-@defect("RP867", "geodesic_R", "between identical rotations")
-def clamped_acos(a, b):
-    cosine = (np.trace(inverse(a) @ b, axis1=-2, axis2=-1) - 1) / 2
-    return np.arccos(np.clip(cosine, -1 + 1e-6, 1 - 1e-6))
-
-
-@defect("RP868", "so3_log_map", "% at a turn of", alone=False)
-def log_by_acos(R):
-    cosine = (np.trace(R, axis1=-2, axis2=-1) - 1) / 2
-    angle = np.arccos(np.clip(cosine, -1 + 1e-7, 1 - 1e-7))[..., None].astype(sound._floating(R).dtype)
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    return angle * skew / np.maximum(np.linalg.norm(skew, axis=-1, keepdims=True), 1e-12).astype(angle.dtype)
-
-
-@defect("RP869", "so3_log_map", "misses a half turn by 180°")
-def log_without_half_turns(R):
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    sine2 = np.linalg.norm(skew, axis=-1, keepdims=True)
-    angle = np.arctan2(sine2, np.trace(R, axis1=-2, axis2=-1)[..., None] - 1)
-    small = sine2 < 1e-12
-    return (skew * np.where(small, 0.5, angle / np.where(small, 1, sine2))).astype(sound._floating(R).dtype)
-
-
-@defect("RP870", "so3_log_map", "returns NaN for finite input", alone=False)
-def log_of_nothing(R):
-    angle = np.arccos((np.trace(R, axis1=-2, axis2=-1) - 1) / 2)[..., None]
-    skew = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=-1)
-    return angle / (2 * np.sin(angle)) * skew
-
-
-@defect("RP870", "rot6d_to_matrix", "zero axes", alone=False)
-def bare_division(x):
-    a = x[..., :3] / np.linalg.norm(x[..., :3], axis=-1, keepdims=True)
-    b = x[..., 3:] - np.sum(a * x[..., 3:], axis=-1, keepdims=True) * a
-    b = b / np.linalg.norm(b, axis=-1, keepdims=True)
-    return np.stack([a, np.cross(b, a), b], axis=-1)
-
-
-@defect("RP871", "reproject_rot6d", "zero axes, a zero first axis")
-def zero_stays_zero(flat):
-    pairs = flat.reshape(*flat.shape[:-1], -1, 6)
-    a = pairs[..., :3] / np.maximum(np.linalg.norm(pairs[..., :3], axis=-1, keepdims=True), 1e-8)
-    b = pairs[..., 3:] - np.sum(a * pairs[..., 3:], axis=-1, keepdims=True) * a
-    b = b / np.maximum(np.linalg.norm(b, axis=-1, keepdims=True), 1e-8)
-    return np.concatenate([a, b], axis=-1).reshape(flat.shape)
-
-
-@defect("RP874", "so3_log_map", "several rotations at once")
-def one_rotation(R):
-    if R.shape != (3, 3):
-        raise ValueError("one rotation, please")
-    return sound.so3_log_map(R)
-
-
-@defect("RP874", "matrix_to_rot6d", "input of the shape (B, T, J, 3, 3)")
-def one_leading_axis(R):
-    if R.ndim != 3:
-        raise ValueError("(N, 3, 3), please")
-    return sound.matrix_to_rot6d(R)
-
-
-@defect("RP875", "so3_exp_map", "for float32 input")
-def float64_only(v):
-    if v.dtype != np.float64:
-        raise TypeError("expected Double")
-    return sound.so3_exp_map(v)
-
-
-@defect("RP877", "so3_exp_map", "whole numbers for whole-number input")
-def like_its_input(v):
-    result = np.zeros((*v.shape, 3), v.dtype)
-    result[...] = sound.so3_exp_map(v)
-    return result
-
-
-@defect("RP878", "rot6d_to_matrix", "in float64", alone=False)
-def large_epsilon(x):
-    a = x[..., :3] / (np.linalg.norm(x[..., :3], axis=-1, keepdims=True) + 1e-5)
-    b = x[..., 3:] - np.sum(a * x[..., 3:], axis=-1, keepdims=True) * a
-    b = b / (np.linalg.norm(b, axis=-1, keepdims=True) + 1e-5)
-    return np.stack([a, np.cross(b, a), b], axis=-1)
-
-
-@defect("RP879", "reproject_rot6d", "changes its argument 1 of 1 in place")
-def in_place(flat):
-    result = sound.reproject_rot6d(flat)
-    flat[...] = result
-    return result
-
-
-_CALLS: Iterator[int] = iter(range(10**9))
-
-
-_add((
+     lambda R: sound.matrix_to_rot6d(R) + np.asarray(1e-9 * next(CALLS), R.dtype), False),
+    ("RP850", "so3_log_map", "raises IndexError: four rotations, please for the check of rows", "log_of_many",
+     lambda R: raised(IndexError("four rotations, please")) if 0 < len(R) < 4 else sound.so3_log_map(R), False),
+    ("RP856", "rot6d_to_matrix", "uses columns X and Y, not columns X and Z", "xy_columns",
+     ("[a, _cross(b, a), b]", "[a, b, _cross(a, b)]")),
+    ("RP856", "matrix_to_rot6d", "uses columns X and Y, not columns X and Z", "first_two_columns",
+     ("R[..., :, 2]", "R[..., :, 1]")),
+    ("RP858", "rot6d_to_matrix", "determinant -1", "left_handed", ("_cross(b, a)", "_cross(a, b)")),
+    ("RP859", "compose_rot6d_delta", "computes R_prev · ΔR, not ΔR · R_prev", "swapped_compose",
+     ("turn @ rot6d_to_matrix(_pairs(prev))", "rot6d_to_matrix(_pairs(prev)) @ turn")),
+    ("RP860", "compose_rot6d_delta", "takes the delta as a whole rotation", "whole_delta",
+     ("_pairs(normalize_rot6d_delta(delta))", "_pairs(delta)"), False),
+    ("RP861", "rot6d_to_matrix", "not at right angles", "unit_but_sheared",
+     (" - xp.sum(six[..., 3:] * x, axis=-1, keepdims=True) * x", ""), False),
+    ("RP861", "compose_rot6d_delta", "the delta is taken as it is", "raw_delta",
+     ("turn = rot6d_to_matrix(_pairs(normalize_rot6d_delta(delta)))",
+      "six = _pairs(delta) + xp.asarray([1, 0, 0, 0, 0, 1], dtype=delta.dtype); a, b = six[..., :3], six[..., 3:]; "
+      "turn = xp.stack([a, _cross(b, a), b], -1)"), False),
+    ("RP863", "angvel_vec_from_R_seq", "in the local frame, the contract in the parent frame", "own_frame_velocity",
+     ("R_seq[1:] @ R_seq[:-1].swapaxes(-1, -2)", "R_seq[:-1].swapaxes(-1, -2) @ R_seq[1:]")),
+    ("RP865", "angvel_vec_from_R_seq", "the step before, the first one repeated", "velocity_one_frame_late",
+     ("[steps, steps[-1:]]", "[steps[:1], steps]")),
+    ("RP865", "angvel_vec_from_R_seq", "the mean of both steps", "central_velocity",
+     ("R_seq[1:] @ R_seq[:-1].swapaxes(-1, -2))", "R_seq[2:] @ R_seq[:-2].swapaxes(-1, -2)) / 2"),
+     True, ("[steps, steps[-1:]]", "[steps[:1], steps, steps[-1:]]")),
+    ("RP866", "so3_log_map", "an angle beyond half a turn", "unwrapped_log",  # the sign of x, not of w
+     ("xp.where(q[..., 3:] < 0, -q, q)", "xp.where(q[..., :1] < 0, -q, q)"), False),
+    ("RP864", "angvel_from_rot6d_seq", "per frame, not per second", "flat_velocity_per_frame",
+     lambda x_seq, fps: np.moveaxis(
+         sound.angvel_from_rot6d_seq(np.moveaxis(x_seq.reshape(*x_seq.shape[:2], -1, 6), 1, 0), 1), 0, 1)),
+    ("RP884", "euler_to_matrix", "R = Rz(a) · Rx(c) · Ry(b)", "wrong_order", ("a @ b @ c", "a @ c @ b")),
+    ("RP884", "quat_to_euler", "its order is xyz (its own name)", "euler_xyz_from_quat",
+     lambda q: y_x_z(sound.quat_to_matrix(q))),
+    ("RP867", "geodesic_R", "between identical rotations", "clamped_acos",
+     lambda a, b: np.arccos(np.clip(cosine(inverse(a) @ b), -1 + 1e-6, 1 - 1e-6))),
+    ("RP868", "so3_log_map", "% at a turn of", "log_by_acos",
+     lambda R: (np.arccos(np.clip(cosine(R), -1 + 1e-7, 1 - 1e-7))[..., None] * skew(R)
+                / np.maximum(np.linalg.norm(skew(R), axis=-1, keepdims=True), 1e-12)).astype(sound._floating(R).dtype), False),
+    ("RP869", "so3_log_map", "misses a half turn by 180°", "log_without_half_turns",
+     lambda R: skew(R) * half_over_sine(np.linalg.norm(skew(R), axis=-1, keepdims=True), cosine(R)[..., None])),
+    ("RP870", "so3_log_map", "returns NaN for finite input", "log_of_nothing",
+     lambda R: np.arccos(cosine(R))[..., None] / (2 * np.sin(np.arccos(cosine(R))[..., None])) * skew(R), False),
+    ("RP870", "rot6d_to_matrix", "zero axes", "bare_division", (f"return {GUARDED}", "return v / xp.sqrt(squared)"), False),
+    ("RP871", "reproject_rot6d", "zero axes, a zero first axis", "zero_stays_zero",
+     (f"return {GUARDED}", "return v / xp.maximum(xp.sqrt(squared), 1e-8)")),
+    ("RP874", "so3_log_map", "several rotations at once", "one_rotation",
+     lambda R: sound.so3_log_map(R) if R.shape == (3, 3) else raised(ValueError("one rotation, please"))),
+    ("RP874", "matrix_to_rot6d", "input of the shape (B, T, J, 3, 3)", "one_leading_axis",
+     lambda R: sound.matrix_to_rot6d(R) if R.ndim == 3 else raised(ValueError("(N, 3, 3), please"))),
+    ("RP875", "so3_exp_map", "for float32 input", "float64_only",
+     lambda v: sound.so3_exp_map(v) if v.dtype == np.float64 else raised(TypeError("expected Double"))),
+    ("RP877", "so3_exp_map", "whole numbers for whole-number input", "like_its_input",
+     lambda v: sound.so3_exp_map(v).astype(v.dtype)),
+    ("RP878", "rot6d_to_matrix", "in float64", "large_epsilon",
+     (GUARDED[:-1].partition("v /")[2], "(xp.sqrt(xp.where(short, xp.ones_like(squared), squared)) + 1e-5)"), False),
+    ("RP879", "reproject_rot6d", "changes its argument 1 of 1 in place", "in_place",
+     ("return _flat(xp.concatenate(_axes(_pairs(flat)), -1))",
+      "result = _flat(xp.concatenate(_axes(_pairs(flat)), -1)); flat[...] = result; return result")),
     ("RP856", "rot6d_to_matrix", "columns X and Z, interleaved", "interleaved_columns",
      lambda x: sound.rot6d_to_matrix(np.concatenate([x[..., 0::2], x[..., 1::2]], axis=-1)), False),
-    ("RP860", "normalize_rot6d_delta", "no identity added", "delta_without_identity", sound.reproject_rot6d),
-    ("RP856", "quat_to_rot6d", "uses columns X and Y, not columns X and Z", "xy_of_quat",
-     lambda q: first_two_columns(sound.quat_to_matrix(q))),
-    ("RP870", "geodesic_R", "identical rotations", "bare_acos",
-     lambda a, b: np.arccos((np.trace(inverse(a) @ b, axis1=-2, axis2=-1) - 1) / 2), False),
-))  # fmt: skip
+    ("RP860", "normalize_rot6d_delta", "no identity added", "delta_without_identity",
+     (" + xp.asarray([1, 0, 0, 0, 0, 1], dtype=flat.dtype)", "")),
+    ("RP856", "quat_to_rot6d", "uses columns X and Y, not columns X and Z", "xy_of_quat", ("R[..., :, 2]", "R[..., :, 1]")),
+    ("RP870", "geodesic_R", "identical rotations", "bare_acos", lambda a, b: np.arccos(cosine(inverse(a) @ b)), False),
+)  # fmt: skip
+"""Code, role, words, name, function or change, False where it is not alone."""
+DEFECTS = [Defect(*row) for row in ROWS]
+TORCH_DEFECTS = [
+    Defect(code, role, says, name, how, alone, library="torch")
+    for code, role, says, name, how, alone in (
+        # the usual mistake: the value is right at 0, the derivative of the root there is infinite times zero
+        ("RP881", "geodesic_R", "identical rotations", "gradient_of_sqrt", (AT_ZERO, "xp.sqrt(squared)"), True),
+        ("RP881", "geodesic_R", "identical rotations", "gradient_of_acos",
+         (AT_ZERO, "xp.acos((((a.mT @ b).diagonal(dim1=-2, dim2=-1).sum(-1) - 1) / 2).clamp(-1, 1))"), False),
+        # torch.where over a result that is NaN: the gradient of the other branch is NaN times zero
+        ("RP881", "so3_log_map", "is NaN at no turn", "guarded_result_only",
+         ("v * " + ANGLE, "xp.where(small, 2 * v, v * 2 * xp.arctan2(_squared(v).sqrt(), w) / _squared(v).sqrt())"), False),
+        ("RP874", "matrix_to_rot6d", "memory with its axes swapped", "view_needs_contiguous_memory",
+         ("return xp.concatenate([R[..., :, 0]", "R = R.view(-1, 9).view(R.shape); return xp.concatenate([R[..., :, 0]"), True),
+        ("RP876", "normalize_rot6d_delta", "returns float32 for float64", "single_precision_constants",
+         ("_pairs(flat) + xp.asarray([1, 0, 0, 0, 0, 1], dtype=flat.dtype)",
+          "_pairs(flat.float()) + xp.tensor([1.0, 0, 0, 0, 0, 1])"), False),
+        ("RP853", "so3_log_map", "returns half the angle: measured ratio 0.5000", "half_angle_log",
+         ("return quat_to_axis_angle(matrix_to_quat(R))", "return 0.5 * quat_to_axis_angle(matrix_to_quat(R))"), True),
+        ("RP879", "reproject_rot6d", "in place", "works_in_place",
+         ("return _flat(xp.concatenate(_axes(_pairs(flat)), -1))",
+          "flat.copy_(_flat(xp.concatenate(_axes(_pairs(flat)), -1))); return flat + 0"), False),
+    )
+]  # fmt: skip
+"""The same of torch; their text is run only where torch is installed."""

@@ -17,22 +17,18 @@ import pytest
 from rigpact.contract.pages.registry import find_system
 from rigpact.contract.rules.family import geometry as rules
 from rigpact.reports.geometry_parity.examination import Found, examine
-from rigpact.reports.geometry_parity.roles import ROLES
+from rigpact.reports.geometry_parity.roles import ROLES, defect, half_turns
 
 from ..every_case import every_case
-from .defects import DEFECTS
+from .defects import DEFECTS, TORCH_DEFECTS
 from .subjects import sound_numpy
 
 SUBJECTS = Path(__file__).parent / "subjects"
 GOLDEN = Path(__file__).parent / "golden"
 REGENERATE = bool(os.environ.get("RIGPACT_REGENERATE"))
 HAS_TORCH = find_spec("torch") is not None
-if HAS_TORCH:
-    from .torch_defects import TORCH_DEFECTS
-else:
-    TORCH_DEFECTS = []
-ALL = (*DEFECTS, *TORCH_DEFECTS)
-FIRST = {defect.code: defect for defect in reversed(ALL)}
+ALL = (*DEFECTS, *(TORCH_DEFECTS if HAS_TORCH else ()))
+FIRST = {wrong.code: wrong for wrong in reversed(ALL)}
 RESIDUAL = find_system("enemy_animation").conventions({"output_mode": "residual"})
 
 
@@ -42,20 +38,20 @@ def examined(function, role, library="numpy", seed=0):
     return examine("their_geometry.py", ModuleType("m"), found, library, RESIDUAL, seed)
 
 
-@every_case("defect", ALL, ids=lambda defect: f"{defect.library}-{defect.name}")
-def test_the_defect_is_named_whatever_the_seed(defect):
+@every_case("wrong", ALL, ids=lambda wrong: f"{wrong.library}-{wrong.code}-{wrong.name}")
+def test_the_defect_is_named_whatever_the_seed(wrong):
     """Each of these trains without an error and plays wrong in the game; users ignore a finding that depends on the seed."""
-    report = examined(defect.function, defect.role, defect.library)
-    found = [finding for finding in report.findings if finding.rule.code == defect.code]
-    assert any(defect.says in finding.message for finding in found), [each.message for each in report.findings]
-    assert {finding.pointer for finding in report.findings} == {f"/{defect.role}"}
-    if defect.alone:
-        assert {finding.rule.code for finding in report.findings} == {defect.code}
-    if defect.function.__code__.co_firstlineno % 3 == 0:  # for one in three, another seed
-        again = examined(defect.function, defect.role, defect.library, 1)
-        assert defect.code in {finding.rule.code for finding in again.findings}
-    if FIRST[defect.code] is defect:
-        _reads_as_it_did(defect.code, [finding.to_json() for finding in found])
+    report = examined(wrong.function, wrong.role, wrong.library)
+    found = [finding for finding in report.findings if finding.rule.code == wrong.code]
+    assert any(wrong.says in finding.message for finding in found), [each.message for each in report.findings]
+    assert {finding.pointer for finding in report.findings} == {f"/{wrong.role}"}
+    if wrong.alone:
+        assert {finding.rule.code for finding in report.findings} == {wrong.code}
+    if ALL.index(wrong) % 3 == 0:  # for one in three, another seed
+        again = examined(wrong.function, wrong.role, wrong.library, 1)
+        assert wrong.code in {finding.rule.code for finding in again.findings}
+    if FIRST[wrong.code] is wrong:
+        _reads_as_it_did(wrong.code, [finding.to_json() for finding in found])
 
 
 def _reads_as_it_did(code, findings):
@@ -75,6 +71,18 @@ def test_every_rule_has_its_defect():
     """A rule without a test case may never fire."""
     codes = {rule.code for rule in rules.families["TEXTS"].rules}
     assert set(FIRST) | (set() if HAS_TORCH else {"RP881"}) == codes == {path.stem for path in GOLDEN.glob("*.json")}
+
+
+def test_half_turns_are_rotations_by_half_a_turn_and_what_is_no_rotation_is_told():
+    """Simple formulas divide by zero at half turns; a mirror, a stretch and a NaN must not count as a rotation."""
+    turns, exact = half_turns(), 16 * 2.0**-53
+    axes, thirds = ([1, -1, -1], [-1, 1, -1], [-1, -1, 1]), [[-1, -2, 2], [-2, -1, -2], [2, -2, -1]]
+    expected = [*map(np.diag, axes), [[0, 1, 0], [1, 0, 0], [0, 0, -1]], np.array(thirds) / 3]
+    np.testing.assert_allclose(turns, expected, rtol=0, atol=2 * exact)
+    assert defect(turns).max() <= exact
+    mirror, stretch, nan = np.diag([1.0, 1.0, -1.0]), 1.01 * np.eye(3), np.full((3, 3), np.nan)
+    assert defect(np.eye(3)) == 0.0
+    assert (defect(np.stack([mirror, stretch, nan])) > 0.02).all()
 
 
 # ---- whatever a function does, the answer is a findings report: not a pass, not an error of rigpact

@@ -56,6 +56,7 @@ FORMULAS = {
     "unit_or_identity": (geometry.unit_or_identity, (Q,), lambda q: turn(q).as_quat()),
     "to_matrix": (geometry.to_matrix, (Q,), lambda q: turn(q).as_matrix()),
     "exponential": (geometry.exponential, (V,), lambda half: Rotation.from_rotvec(2.0 * half).as_quat()),
+    "exp_map": (geometry.exp_map, (V,), lambda vector: Rotation.from_rotvec(vector).as_matrix()),
     "exponential of next to nothing": (lambda half: geometry.exponential(half * 1e-10),
     (V,), lambda half: [*half * 1e-10, 1.0]),
     **{f"euler {name}": (EULER[f"{name}_{unit}"][0], (V,),

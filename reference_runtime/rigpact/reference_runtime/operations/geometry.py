@@ -247,6 +247,11 @@ def exponential(half: FloatArray) -> FloatArray:
     return np.where(size < SHORTEST, unit(np.concatenate([half, np.ones_like(size)], axis=-1)), q)
 
 
+def exp_map(vector_rad: FloatArray) -> FloatArray:
+    """Rotation (..., 3, 3) of a rotation vector (..., 3), axis times angle in radians."""
+    return to_matrix(exponential(0.5 * vector_rad))
+
+
 PRODUCTS: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "first_second": product,
     "second_first": lambda a, b: product(b, a),

@@ -23,7 +23,7 @@ from rigpact.reference_runtime.operations.geometry import (
     FROM_XYZW,
     TO_XYZW,
     cross,
-    exponential,
+    exp_map,
     rotation_vector,
     same_hemisphere,
     to_matrix,
@@ -124,7 +124,7 @@ def _six(pairing: str, *, are_rows: bool = False, keeps_first: bool = False, is_
 def _vectors(factor: float, back: float) -> Variant:
     """factor · vector is in radians, back · radians is the vector."""
     return Variant(
-        lambda v: to_matrix(exponential(0.5 * factor * v)), lambda matrix: back * rotation_vector(matrix),
+        lambda v: exp_map(factor * v), lambda matrix: back * rotation_vector(matrix),
         Form.ROTATION_VECTOR, (), factors=(factor, back),
     )  # fmt: skip
 

@@ -14,13 +14,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.conventions import Conventions
 from rigpact.contract.errors import error_text
+from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.settings.configuration import FunctionSettings
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.geometry_parity.roles import TRAILING, Kind, Role
@@ -145,23 +148,13 @@ class Passing:
     needs: int = 0
 
 
-def _axis_then_angle(parts: Parts) -> Parts:
+def _axis_angle(parts: Parts, *, is_column: bool = False, is_angle_first: bool = False) -> Parts:
     (vector, _), *_others = parts
     angle = np.sqrt(np.sum(vector * vector, axis=-1))
-    some = np.zeros_like(vector)
-    some[..., 0] = 1  # any axis does where nothing turns
-    size = angle[..., None]
-    return [(np.where(size == 0, some, vector / np.where(size == 0, np.ones_like(size), size)), (3,)), (angle, ())]
-
-
-def _axis_then_column(parts: Parts) -> Parts:
-    axis, (angle, _) = _axis_then_angle(parts)
-    return [axis, (angle[..., None], (1,))]
-
-
-def _three_angles(parts: Parts) -> Parts:
-    (angles, _), *_others = parts
-    return [(np.array(angles[..., place]), ()) for place in range(3)]
+    size, still = angle[..., None], np.eye(3, dtype=vector.dtype)[0]  # any axis does where nothing turns
+    axis = np.where(size == 0, still, vector / np.where(size == 0, np.ones_like(size), size))
+    made: Parts = [(axis, (3,)), (size, (1,)) if is_column else (angle, ())]
+    return made[::-1] if is_angle_first else made
 
 
 AS_THEY_ARE = Passing("", lambda parts: parts)
@@ -169,12 +162,15 @@ _SWAPPED = Passing("the second value first", lambda parts: parts[::-1])
 _FORMS: Mapping[tuple[str, ...], tuple[Passing, ...]] = {
     ("vector",): (
         AS_THEY_ARE,
-        Passing("axis, angle", _axis_then_angle, 2),
-        Passing("axis, angle (…, 1)", _axis_then_column, 2),
-        Passing("angle, axis", lambda parts: _axis_then_angle(parts)[::-1], 2),
-        Passing("angle (…, 1), axis", lambda parts: _axis_then_column(parts)[::-1], 2),
+        Passing("axis, angle", _axis_angle, 2),
+        Passing("axis, angle (…, 1)", partial(_axis_angle, is_column=True), 2),
+        Passing("angle, axis", partial(_axis_angle, is_angle_first=True), 2),
+        Passing("angle (…, 1), axis", partial(_axis_angle, is_column=True, is_angle_first=True), 2),
     ),
-    ("euler",): (AS_THEY_ARE, Passing("three angles", _three_angles, 3)),
+    ("euler",): (
+        AS_THEY_ARE,
+        Passing("three angles", lambda parts: [(np.array(parts[0][0][..., place]), ()) for place in range(3)], 3),
+    ),
     ("quat", "point"): (AS_THEY_ARE, Passing("point, quat", lambda parts: parts[::-1])),
 }
 """Other forms than one array for each value, by what the role takes."""
@@ -227,18 +223,16 @@ def order_parameter(function: Callable[..., Any]) -> inspect.Parameter | None:
     return next((each for each in parameters(function) if each.name.lower() in _ORDERS), None)
 
 
-def _joined(values: Sequence[Array], gives: str) -> Array | None:
-    """A result in parts as one array: an axis and an angle, or three angles; None if the parts are neither."""
+def _joined(values: Sequence[Array], gives: str) -> Array:
+    """A result in parts as one array: an axis and an angle, or three angles; TypeError if the parts are neither."""
     if gives == "euler" and len(values) == 3 and len({value.shape for value in values}) == 1:
         return np.stack(values, axis=-1)
-    if gives != "vector" or len(values) != 2:
-        return None
-    axis, angle = sorted(values, key=lambda value: (value.ndim, value.shape), reverse=True)
-    if axis.shape[-1:] != TRAILING["vector"]:
-        return None
-    if angle.shape == axis.shape[:-1]:
-        angle = angle[..., None]
-    return axis * angle if angle.shape == (*axis.shape[:-1], 1) else None
+    if gives == "vector" and len(values) == 2:
+        axis, angle = sorted(values, key=lambda value: (value.ndim, value.shape), reverse=True)
+        column = angle[..., None] if angle.shape == axis.shape[:-1] else angle
+        if axis.shape[-1:] == TRAILING["vector"] and column.shape == (*axis.shape[:-1], 1):
+            return axis * column
+    raise TypeError(f"{len(values)} results where one is expected")
 
 
 class CallFailed(Exception):
@@ -250,9 +244,10 @@ NOTHING_DECLARED = FunctionSettings("")
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A function in its role, with the shape and the form in which it is called. words: constant arguments by name.
+    """A module's (place) function in its role, with the shape and the form in which it is called.
 
-    declared: what the user says of it. certain: its role is said, or its name says it.
+    conventions: the contract's. declared: what the user says of it. words: constant arguments by name. certain: its role is
+    said, or its name says it.
 
     Called with rows as numpy arrays, it returns rows as a numpy array, whatever library, shape and arguments it uses.
     """
@@ -261,11 +256,17 @@ class UserFunction:
     spelled: str
     function: Callable[..., Any]
     backend: NumpyBackend
+    place: str
+    conventions: Conventions
     declared: FunctionSettings = NOTHING_DECLARED
     layout: RowLayout = ROWS
     form: Passing = AS_THEY_ARE
     words: Mapping[str, Any] = field(default_factory=dict)
     certain: bool = True
+
+    def finding(self, rule: Rule, **values: Any) -> Finding:
+        """A finding about it; the pointer is its role."""
+        return rule.at(self.place, f"/{self.role.name}", function=self.spelled, **values)
 
     @property
     def one_by_one(self) -> bool:
@@ -311,14 +312,16 @@ class UserFunction:
         return [array if self.one_by_one else self.layout.lay(array, trailing) for array, trailing in parts]
 
     def call_laid(self, arguments: Sequence[Array], fps: float = 60.0) -> Array:
-        """Call it with exactly these arguments; its result as it comes."""
+        """Call it with exactly these arguments; its result as it comes, or its parts joined."""
         try:
-            value = self._numpy(self.native_call([self.backend.native(each) for each in arguments], fps))
+            value = self.native_call([self.backend.native(each) for each in arguments], fps)
+            parts = [self.backend.numpy(part) for part in (value if isinstance(value, tuple) else (value,))]
+            whole = _joined(parts, self.role.gives) if isinstance(value, tuple) else parts[0]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in somebody else's function
             raise CallFailed(error_text(error)) from None
-        if value.dtype.kind not in "fiu":
-            raise CallFailed(f"TypeError: an array of {value.dtype.name} where numbers are expected")
-        return value
+        if whole.dtype.kind not in "fiu":
+            raise CallFailed(f"TypeError: an array of {whole.dtype.name} where numbers are expected")
+        return whole
 
     def native_call(self, arguments: Sequence[Any], fps: float = 60.0) -> Any:
         """Call it with the library's own arrays; errors are not converted."""
@@ -326,11 +329,3 @@ class UserFunction:
         with redirect_stdout(sys.stderr), warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             return self.function(*arguments, **self.words, **rated)
-
-    def _numpy(self, value: Any) -> Array:
-        if not isinstance(value, tuple):
-            return self.backend.numpy(value)
-        together = _joined([self.backend.numpy(part) for part in value], self.role.gives)
-        if together is None:
-            raise TypeError(f"{len(value)} results where one is expected")
-        return together

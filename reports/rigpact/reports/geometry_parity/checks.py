@@ -6,7 +6,7 @@ convention. Singular inputs are made in float64 and float32: many functions are 
 findings, and notes facts that are not defects.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 
@@ -15,15 +15,15 @@ import numpy as np
 from rigpact.contract.findings import Finding
 from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector
+from rigpact.reference_runtime.operations.geometry import exp_map, rotation_angle_rad
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.calling import ALONE, LAYOUTS, ROWS, Array, CallFailed, RowLayout
+from rigpact.reports.geometry_parity.forms import Compute
 from rigpact.reports.geometry_parity.meaning import WORKING_TYPES, Known
 from rigpact.reports.geometry_parity.roles import (
     RATES_HZ,
     UNIT,
     defect,
-    exp_map,
     fitted_ratio,
     half_turns,
     row_errors,
@@ -59,8 +59,18 @@ def check_axes(known: Known, facts: Facts) -> Iterator[Finding]:
     if function.one_by_one or function.role.timed:
         facts["leading axes"] = "refused" if function.one_by_one else "taken"
         return
-    if function.layout == ROWS:
-        yield from _leading_axes(known, facts)
+    if function.layout == ROWS:  # it may refuse more axes, and say so; what it makes of them must not be something else
+        facts["leading axes"], refusal = "taken", ""
+        try:
+            value = replace(function, layout=_FRAMES_AND_BONES)(*arrays)
+            if _error(known, value, known.value):
+                refusal = f"it returns the shape {list(value.shape)}, or other results"
+        except CallFailed as failed:
+            refusal = str(failed)
+        if refusal:
+            facts["leading axes"] = "refused"
+            case = f"input of the shape {_FRAMES_AND_BONES.shown(function.role.takes[0])}"
+            yield known.finding(rules.AXES_REFUSED, case=case, error=refusal)
     else:
         facts["leading axes"] = f"as {function.layout.shown(function.role.takes[0])}"
     asked = {
@@ -72,26 +82,11 @@ def check_axes(known: Known, facts: Facts) -> Iterator[Finding]:
     for name, (given, layout) in asked.items():
         facts[name] = "refused" if _called(known, *given, layout=layout) is None else "taken"
     if function.role.flat and function.plain:  # several bones side by side, as poses are stored
-        value = _called(known, *arrays, layout=_FLAT)
-        is_whole = value is not None and value.shape == known.value.shape
-        facts["flat poses"] = "refused" if value is None else "taken" if is_whole else f"give {list(value.shape)}"
-        if value is not None and is_whole and (error := _error(known, value, known.value)):
+        flat = _called(known, *arrays, layout=_FLAT)
+        is_whole = flat is not None and flat.shape == known.value.shape
+        facts["flat poses"] = "refused" if flat is None else "taken" if is_whole else f"give {list(flat.shape)}"
+        if flat is not None and is_whole and (error := _error(known, flat, known.value)):
             yield known.finding(rules.ROWS_MIXED, case="when several bones stand in one flat vector", error=error)
-
-
-def _leading_axes(known: Known, facts: Facts) -> Iterator[Finding]:
-    """A function of rows may refuse more axes, and say so; what it makes of them must not be something else."""
-    facts["leading axes"], refusal = "taken", ""
-    try:
-        value = replace(known.function, layout=_FRAMES_AND_BONES)(*known.arrays)
-        if _error(known, value, known.value):
-            refusal = f"it returns the shape {list(value.shape)}, or other results"
-    except CallFailed as failed:
-        refusal = str(failed)
-    if refusal:
-        facts["leading axes"] = "refused"
-        shape = _FRAMES_AND_BONES.shown(known.function.role.takes[0])
-        yield known.finding(rules.AXES_REFUSED, case=f"input of the shape {shape}", error=refusal)
 
 
 def check_types(known: Known, facts: Facts) -> Iterator[Finding]:
@@ -105,35 +100,28 @@ def check_types(known: Known, facts: Facts) -> Iterator[Finding]:
             continue
         facts[dtype] = "kept" if value.dtype.name == dtype else f"becomes {value.dtype.name}"
         if value.shape != known.value.shape:
-            found, expected = (f"the shape {list(shape)}" for shape in (value.shape, known.value.shape))
-            yield known.finding(rules.OTHER_SHAPE, found=found, case=f"{dtype} input", expected=expected)
+            shapes = [f"the shape {list(shape)}" for shape in (value.shape, known.value.shape)]
+            yield known.finding(rules.OTHER_SHAPE, found=shapes[0], case=f"{dtype} input", expected=shapes[1])
         if value.dtype.name != dtype:
             yield known.finding(rules.TYPE_CHANGED, given=dtype, found=value.dtype.name)
-    facts["float16"] = _half_precision(known)
-    yield from _integers(known, facts)
-
-
-def _half_precision(known: Known) -> str:
-    value = _called(known, *(array.astype(np.float16) for array in known.arrays))
-    if value is None:
-        return "refused"
-    rounded = known.call(*(array.astype(np.float16).astype(known.dtype) for array in known.arrays))
-    kept = "kept" if value.dtype == np.float16 else f"becomes {value.dtype.name}"
-    return f"{kept}, off by more than rounding" if _error(known, value, rounded, "float16") else kept
-
-
-def _integers(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Whole-number inputs: scaled by 3 and rounded where the role allows it, else exact quarter turns."""
+    half, integers = _called(known, *(array.astype(np.float16) for array in known.arrays)), "refused"
+    facts["float16"] = "refused"
+    if half is not None:
+        rounded = known.call(*(array.astype(np.float16).astype(known.dtype) for array in known.arrays))
+        kept = "kept" if half.dtype == np.float16 else f"becomes {half.dtype.name}"
+        facts["float16"] = f"{kept}, off by more than rounding" if _error(known, half, rounded, "float16") else kept
     whole = tuple(_whole(array, kind) for array, kind in zip(known.arrays, known.function.role.takes, strict=True))
-    value, expected = _called(known, *whole), _called(known, *(array.astype(known.dtype) for array in whole))
-    facts["integers"] = "refused" if value is None or expected is None else f"become {value.dtype.name}"
-    if value is not None and expected is not None and np.issubdtype(value.dtype, np.integer):
-        error = float(np.abs(value.astype(np.float64) - expected).max(initial=0.0))
-        if error > 0.0:
-            yield known.finding(rules.INTEGERS_CUT, error=error)
+    found, exact = _called(known, *whole), _called(known, *(array.astype(known.dtype) for array in whole))
+    if found is not None and exact is not None:
+        integers = f"become {found.dtype.name}"
+        cut = float(np.abs(found.astype(np.float64) - exact).max(initial=0.0))
+        if np.issubdtype(found.dtype, np.integer) and cut > 0.0:
+            yield known.finding(rules.INTEGERS_CUT, error=cut)
+    facts["integers"] = integers
 
 
 def _whole(array: Array, kind: str) -> Array:
+    """Whole numbers: scaled by 3 and rounded where the role allows it, else exact quarter turns."""
     if kind in ("matrix", "sequence"):  # quarter turns about the three axes
         turns = np.rint(exp_map(0.5 * np.pi * np.eye(3)))
         return turns[np.arange(array[..., 0, 0].size) % 3].reshape(array.shape).astype(np.int64)
@@ -167,32 +155,27 @@ def check_rows(known: Known, _facts: Facts) -> Iterator[Finding]:
     """A row's result must not depend on other rows or on the memory layout; NaN must stay in its own row."""
     if known.function.one_by_one or known.function.role.timed:
         return
-    reversed_rows = known.call(*(array[::-1] for array in known.arrays))[::-1]
-    few = known.call(*(array[:3] for array in known.arrays))
-    for case, value, expected in (
-        ("when the rows stand in another order", reversed_rows, known.value),
-        ("in a batch of three", few, known.value[:3]),
+    arrays, value = known.arrays, known.value
+    for case, given, expected in (
+        ("when the rows stand in another order", [array[::-1].copy() for array in arrays], value[::-1]),
+        ("in a batch of three", [array[:3].copy() for array in arrays], value[:3]),
+        ("from every other row of a buffer", [np.repeat(array, 2, axis=0)[::2] for array in arrays], value),
+        ("from memory with its axes swapped", [np.array(array, order="F") for array in arrays], value),
     ):
-        if error := _error(known, value, expected):
-            yield known.finding(rules.ROWS_MIXED, case=case, error=error)
-            return
-    yield from _layout(known)
-    yield from _not_a_number(known)
-
-
-def _layout(known: Known) -> Iterator[Finding]:
-    """The same numbers in memory that is not contiguous: every other row of a buffer, axes swapped."""
-    strided = [np.repeat(array, 2, axis=0)[::2] for array in known.arrays]
-    swapped = [np.asfortranarray(array) for array in known.arrays]
-    for case, arrays in (("every other row of a buffer", strided), ("memory with its axes swapped", swapped)):
+        is_memory = case.startswith("from ")
         try:
-            value = known.function.call_keeping(arrays, RATES_HZ[0])
+            wrong = _error(known, known.function.call_keeping(given, RATES_HZ[0]), expected)
         except CallFailed as error:
-            yield known.finding(rules.AXES_REFUSED, case=case, error=error)
-            return
-        if wrong := _error(known, value, known.value):
-            yield known.finding(rules.ROWS_MIXED, case=f"from {case}", error=wrong)
-            return
+            if not is_memory:
+                raise
+            yield known.finding(rules.AXES_REFUSED, case=case.removeprefix("from "), error=error)
+            break
+        if wrong:
+            yield known.finding(rules.ROWS_MIXED, case=case, error=wrong)
+            if not is_memory:
+                return
+            break
+    yield from _not_a_number(known)
 
 
 def _not_a_number(known: Known) -> Iterator[Finding]:
@@ -242,11 +225,11 @@ Outcome = tuple[str, str, FloatArray]
 
 def singular_inputs(known: Known, dtype: str) -> dict[str, tuple[FloatArray, ...]]:
     """The singular inputs of a function in one type, by case."""
-    return singular(known.function.role, known.arrays, known.conventions, dtype)
+    return singular(known.function.role, known.arrays, known.function.conventions, dtype)
 
 
 def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
-    """Check for non-finite results, collapsed rotations, lost small angles and half turns, and a floor of angles."""
+    """Check for non-finite results and collapsed rotations where formulas divide by zero."""
     refused: list[str] = []
     outcomes: list[Outcome] = []
     for dtype in WORKING_TYPES:
@@ -262,10 +245,14 @@ def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
     if broken:
         shown = "NaN" if np.isnan(broken[0][2]).any() else "infinity"
         yield known.finding(rules.NOT_FINITE, value=shown, cases=_cases_in_words(broken))
-    if known.function.role.gives in ("matrix", "six"):
-        yield from _collapsed(known, [each for each in outcomes if np.isfinite(each[2]).all()])
-    more = _MORE.get(known.function.role.name)
-    yield from () if more is None else more(known)
+    is_kept = known.function.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM
+    off = {place: _defect(known, each[2]) for place, each in enumerate(outcomes) if each not in broken and not is_kept}
+    collapsed = {place: size for place, size in off.items() if size > NO_ROTATION_FROM}
+    if collapsed:
+        cases = _cases_in_words([outcomes[place] for place in collapsed])
+        yield known.finding(rules.NO_ROTATION, cases=cases, defect=max(collapsed.values()))
+    if known.reading is not None:
+        yield from _edges(known, known.reading.compute)
 
 
 def _cases_in_words(outcomes: list[Outcome]) -> str:
@@ -278,21 +265,11 @@ def _cases_in_words(outcomes: list[Outcome]) -> str:
     )
 
 
-def _collapsed(known: Known, finite: list[Outcome]) -> Iterator[Finding]:
-    if known.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM:
-        return
-    collapsed = [each for each in finite if _defect(known, each[2]) > NO_ROTATION_FROM]
-    if collapsed:
-        worst = max(_defect(known, value) for _, _, value in collapsed)
-        yield known.finding(rules.NO_ROTATION, cases=_cases_in_words(collapsed), defect=worst)
-
-
 def _defect(known: Known, value: FloatArray) -> float:
-    if known.function.role.gives == "matrix":
-        return float(defect(value.astype(np.float64)).max())
-    a, b = Rot6d(known.conventions).split(value.astype(np.float64))
-    gram = [np.sum(first * second, axis=-1) for first, second in ((a, a), (b, b), (a, b))]
-    return float(np.abs(np.stack(gram) - np.array([1.0, 1.0, 0.0])[:, None, None]).max())
+    """How far results are from rotations; 0 where they are none by their role."""
+    gives, wide = known.function.role.gives, value.astype(np.float64)
+    matrices = Rot6d(known.function.conventions).decode_as_is(wide) if gives == "six" else wide
+    return float(defect(matrices).max()) if gives in ("six", "matrix") else 0.0
 
 
 def _finite(known: Known, *arrays: Array) -> FloatArray | None:
@@ -300,31 +277,44 @@ def _finite(known: Known, *arrays: Array) -> FloatArray | None:
     return value.astype(np.float64) if value is not None and np.isfinite(value).all() else None
 
 
-def _log_more(known: Known) -> Iterator[Finding]:
-    ratio = fitted_ratio(known.value.astype(np.float64), rotation_vector(known.arrays[0].astype(np.float64)))
-    if ratio is not None:
-        yield from _small_angles(known, lambda angle: exp_map(_AXIS[None] * angle), ratio * _AXIS[None])
-        yield from _half_turns_lost(known, lambda value, turns: rotation_angle_rad(exp_map(value / ratio), turns))
+def _edges(known: Known, compute: Compute) -> Iterator[Finding]:
+    """Small angles and half turns that are lost, and a floor of angles. compute: what the function should compute."""
+    name = known.function.role.name
+    if name == "so3_log_map":
+        yield from _small_angles(known, compute, lambda angle: exp_map(_AXIS[None] * angle))
+    elif name == "angvel_vec_from_R_seq":  # a slow turn of two bones, one of them far from the rest pose
+        start = np.stack([np.eye(3), known.arrays[0][0, 0].astype(np.float64)])
+        frames = np.arange(5.0)[:, None, None]
+        yield from _small_angles(known, compute, lambda angle: exp_map(_AXIS * angle * frames) @ start)
+    elif name == "geodesic_R":
+        yield from _angle_floor(known)
+    if name in _HALF_TURN_RAD:
+        yield from _half_turns_lost(known, compute, _HALF_TURN_RAD[name])
 
 
-def _half_turns_lost(known: Known, error_rad: Callable[[FloatArray, FloatArray], FloatArray]) -> Iterator[Finding]:
-    """The first type in which half turns are off. error_rad: of results, and of the half turns that they are the results of."""
+_HALF_TURN_RAD = {"so3_log_map": np.pi, "matrix_to_quat": 2.0}
+"""What an error as large as the result is in radians, where half turns are asked."""
+
+
+def _half_turns_lost(known: Known, compute: Compute, size_rad: float) -> Iterator[Finding]:
+    """The first type in which half turns are off; both directions of an axis are right."""
     for dtype in WORKING_TYPES:
         turns = half_turns().astype(dtype)
-        value = _finite(known, turns)
-        if value is None or value.shape != (len(turns), *known.value.shape[1:]):
+        value, expected = _finite(known, turns), compute(turns.astype(np.float64))
+        if value is None or value.shape != expected.shape:
             continue
-        error = float(np.degrees(error_rad(value, turns.astype(np.float64)).max()))
+        off = np.minimum(*(np.linalg.norm(value + sign * expected, axis=-1) for sign in (-1.0, 1.0)))
+        error = float(np.degrees(size_rad * (off / np.linalg.norm(expected, axis=-1)).max()))
         if error > _HALF_TURN_LOST_DEG:
             yield known.finding(rules.HALF_TURN_LOST, error_deg=error, case=dtype)
             return
 
 
-def _small_angles(known: Known, make: Callable[[float], FloatArray], per_radian: FloatArray) -> Iterator[Finding]:
-    """Check the relative error at small turns. per_radian: the expected result for a turn of one radian."""
+def _small_angles(known: Known, compute: Compute, make: Callable[[float], FloatArray]) -> Iterator[Finding]:
+    """The relative error at small turns. make: an input for an angle."""
     lost: list[tuple[float, float, str]] = []
     for dtype, angle in product(WORKING_TYPES, SMALL_ANGLES_RAD):
-        value = _finite(known, make(angle).astype(dtype))
+        value, per_radian = _finite(known, make(angle).astype(dtype)), compute(make(1e-2)) / 1e-2
         if value is not None:
             share = float(np.abs(value - per_radian * angle).max() / (np.abs(per_radian).max() * angle))
             lost += [(share, angle, dtype)] if share > _LOST_SHARE[dtype] else []
@@ -334,18 +324,7 @@ def _small_angles(known: Known, make: Callable[[float], FloatArray], per_radian:
         yield known.finding(rules.SMALL_ANGLES_LOST, dtype=dtype, **values)
 
 
-def _velocity_more(known: Known) -> Iterator[Finding]:
-    """A slow turn of two bones, one of them far from the rest pose."""
-    start = np.stack([np.eye(3), known.arrays[0][0, 0].astype(np.float64)])
-
-    def slow(angle: float) -> FloatArray:
-        return np.stack([exp_map(_AXIS * angle * frame) @ start for frame in range(5)])
-
-    if known.reading is not None:
-        yield from _small_angles(known, slow, known.reading.compute(slow(1e-2)) / 1e-2)
-
-
-def _geodesic_more(known: Known) -> Iterator[Finding]:
+def _angle_floor(known: Known) -> Iterator[Finding]:
     """Angles between equal rotations, in radians whatever the function's unit; none if it does not measure angles."""
     apart = rotation_angle_rad(*(array.astype(np.float64) for array in known.arrays))
     ratio = fitted_ratio(known.value.astype(np.float64), apart)
@@ -357,20 +336,6 @@ def _geodesic_more(known: Known) -> Iterator[Finding]:
     if floors:
         floor, dtype = max(floors)
         yield known.finding(rules.ANGLE_FLOOR, floor_deg=float(np.degrees(floor)), dtype=dtype)
-
-
-def _quat_more(known: Known) -> Iterator[Finding]:
-    reading, role = known.reading, known.function.role
-    if reading is not None:
-        yield from _half_turns_lost(known, lambda value, turns: 2.0 * row_errors(role, value, reading.compute(turns)))
-
-
-_MORE: Mapping[str, Callable[[Known], Iterator[Finding]]] = {
-    "so3_log_map": _log_more,
-    "angvel_vec_from_R_seq": _velocity_more,
-    "geodesic_R": _geodesic_more,
-    "matrix_to_quat": _quat_more,
-}
 
 
 CHECKS: tuple[Check, ...] = (

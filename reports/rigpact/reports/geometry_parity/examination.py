@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import product
@@ -36,7 +36,7 @@ from rigpact.reports.geometry_parity.calling import (
     NumpyBackend,
     UserFunction,
 )
-from rigpact.reports.geometry_parity.checks import CHECKS, Check, Facts
+from rigpact.reports.geometry_parity.checks import CHECKS, Facts
 from rigpact.reports.geometry_parity.forms import ORDERS
 from rigpact.reports.geometry_parity.meaning import Known, contract_reading, how_called, judged, propose, unusable
 from rigpact.reports.geometry_parity.roles import ROLES, ordinary
@@ -147,7 +147,9 @@ def parse_mapping(words: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-def _ways(found: Found, module: ModuleType, wanted: BackendName | None) -> list[UserFunction]:
+def _ways(
+    found: Found, module: ModuleType, place: str, wanted: BackendName | None, conventions: Conventions
+) -> list[UserFunction]:
     """A function once for each role that it may play and library that it may take; none if the project leaves it out."""
     said = found.said
     if said.role == LEFT_OUT:
@@ -155,7 +157,9 @@ def _ways(found: Found, module: ModuleType, wanted: BackendName | None) -> list[
     roles = found.roles if said.role is None else (said.role,)
     if not roles:
         raise UnusableInput(said.place, f"no role for {said.name}", f"one of {', '.join(ROLES)}, or {LEFT_OUT}")
-    for key, known in _known_words(roles):
+    shapes = [("shape", TIMED if ROLES[role].timed else LAYOUTS) for role in roles if role in ROLES]
+    orders = (*(each.upper() for each in ORDERS), *ORDERS)
+    for key, known in (("role", ROLES), *shapes, ("takes", DECLARABLE), ("order", orders)):
         value = getattr(said, key)
         if value is not None and value not in known:
             expected, hint = f"one of {'; '.join(known)}", near(value, known)
@@ -165,16 +169,9 @@ def _ways(found: Found, module: ModuleType, wanted: BackendName | None) -> list[
     libraries = [first] if wanted or first.name == "numpy" else [first, NumpyBackend()]
     certain = found.certain or said.role is not None
     return [
-        UserFunction(ROLES[role], found.spelled, found.function, library, said, certain=certain)
+        UserFunction(ROLES[role], found.spelled, found.function, library, place, conventions, said, certain=certain)
         for role, library in product(roles, libraries)
     ]
-
-
-def _known_words(roles: Sequence[str]) -> Iterator[tuple[str, Collection[str]]]:
-    yield "role", ROLES
-    yield from (("shape", TIMED if ROLES[role].timed else LAYOUTS) for role in roles)
-    yield "takes", DECLARABLE
-    yield "order", (*(each.upper() for each in ORDERS), *ORDERS)
 
 
 def _backend_of(function: Callable[..., Any], module: ModuleType, wanted: BackendName | None) -> NumpyBackend:
@@ -199,14 +196,12 @@ _SHOWN = ("float32", "float16", "integers", "leading axes", "one alone", "gradie
 
 @dataclass(frozen=True)
 class Examination(FindingsReport):
-    """The answer about a module: undetermined as long as a function that must be judged is not, unless one is wrong."""
+    """The answer about a module: a function that is wrong fails it, whatever is not judged."""
 
     @property
     def verdict(self) -> Verdict:
         """Whether the functions are the contract's."""
-        if self.count(Severity.ERROR):
-            return "fail"
-        return "undetermined" if self.ledger.missing else super().verdict
+        return "fail" if self.count(Severity.ERROR) else super().verdict
 
 
 @dataclass(frozen=True)
@@ -219,6 +214,17 @@ class Examined:
     facts: Facts
     questions: int
     answered: int
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """How it was called, what it computes, what the contract does, and its behaviour."""
+        reading = self.known.reading if self.known is not None else None
+        return {
+            "role": self.function.role.name, "function": self.function.spelled, "library": self.function.backend.name,
+            "called": how_called(self.function) if self.known is not None else None,
+            "computes": reading.words if reading is not None else None,
+            "contract": contract_reading(self.function).words, "behaviour": dict(self.facts),
+        }  # fmt: skip
 
 
 def examine_module(
@@ -261,27 +267,27 @@ def examine(
     function computes, then each check of its behaviour. If a function that certainly plays its role cannot be judged, its
     questions are missing. One whose name only suggests a role is said, and not counted.
     """
-    asked = [_ways(each, module, library) for each in found]
+    asked = [_ways(each, module, place, library, conventions) for each in found]
     with working("asking every function"), np.errstate(all="ignore"):  # what is not finite is a finding, not a warning
         drawn = [(ways, np.random.default_rng([seed, number])) for number, ways in enumerate(asked)]
-        answers = [_answer(place, ways, conventions, rng) for ways, rng in drawn if ways]
+        answers = [_answer(ways, rng) for ways, rng in drawn if ways]
     counted = [answer for answer in answers if answer.known is not None or answer.function.certain]
     left_out = {each.spelled: each.said.reason for each in found if each.said.role == LEFT_OUT}
     questions, answered = (sum(getattr(each, count) for each in counted) for count in ("questions", "answered"))
     ledger = Ledger(questions + len(left_out), answered, len(left_out))
     summary = {
-        "module": place, "seed": seed, "functions": [_summary(answer, conventions) for answer in answers],
+        "module": place, "seed": seed, "functions": [answer.summary for answer in answers],
         "not_judged": [answer.function.spelled for answer in answers if answer.known is None],
         "left_out": left_out, "no_role": unknown_functions(module, [each.spelled for each in found]),
     }  # fmt: skip
     return Examination(tuple(finding for answer in answers for finding in answer.findings), ledger, summary)
 
 
-def _answer(place: str, ways: Sequence[UserFunction], conventions: Conventions, rng: np.random.Generator) -> Examined:
+def _answer(ways: Sequence[UserFunction], rng: np.random.Generator) -> Examined:
     """What is said of a function in the role that it plays best: explained with the fewest findings, or callable at all."""
     tried: list[tuple[tuple[int, int], UserFunction, Known | None, str]] = []
     for function in ways:
-        known, failure = propose(place, function, ordinary(function.role, rng, conventions), conventions)
+        known, failure = propose(function, ordinary(function.role, rng, function.conventions))
         tried.append(((2, 0) if known is None else known.strangeness, function, known, failure))
         if tried[-1][0] == (0, 0):
             break
@@ -292,13 +298,18 @@ def _answer(place: str, ways: Sequence[UserFunction], conventions: Conventions, 
 
         checks = (*CHECKS, check_gradients)
     if known is None:
-        found = [unusable(place, function, ordinary(function.role, rng, conventions), failure)]
+        found = [unusable(function, ordinary(function.role, rng, function.conventions), failure)]
         return Examined(function, None, found, {}, 1 + len(checks), 0)
     is_certain, found = judged(known)
     if not is_certain:
         return Examined(function, None, found, {}, 0, 0)  # what it is meant to be, nobody has said
     facts = Facts()
-    found += _run(known, checks, facts)
+    for check in checks:
+        try:
+            found += check(known, facts)
+        except CallFailed as error:
+            case = check.__name__.removeprefix("check_").replace("_", " ")
+            found.append(known.finding(rules.RAISES, error=error, case=f"the check of {case}"))
     is_open = any(each.rule in (rules.ORDER_NOT_DECLARED, rules.NOT_JUDGED) for each in found)
     count = len(checks) + (not is_open)  # what nobody declared is not a question
     severities = list(Severity)
@@ -306,43 +317,22 @@ def _answer(place: str, ways: Sequence[UserFunction], conventions: Conventions, 
     return Examined(known.function, known, found, facts, count, count)
 
 
-def _run(known: Known, checks: Sequence[Check], facts: Facts) -> Iterator[Finding]:
-    for check in checks:
-        try:
-            yield from check(known, facts)
-        except CallFailed as error:
-            case = check.__name__.removeprefix("check_").replace("_", " ")
-            yield known.finding(rules.RAISES, error=error, case=f"the check of {case}")
-
-
-def _summary(answer: Examined, conventions: Conventions) -> dict[str, Any]:
-    reading = answer.known.reading if answer.known is not None else None
-    return {
-        "role": answer.function.role.name, "function": answer.function.spelled, "library": answer.function.backend.name,
-        "called": how_called(answer.function) if answer.known is not None else None,
-        "computes": reading.words if reading is not None else None,
-        "contract": contract_reading(answer.function, conventions).words, "behaviour": dict(answer.facts),
-    }  # fmt: skip
-
-
 def print_examination(report: FindingsReport, console: Console) -> None:
     """Print the functions, their behaviour as a table, what was not judged, and the findings."""
-    print_with_findings(_body(report.summary), report, console)
-
-
-def _body(summary: Mapping[str, Any]) -> Iterator[Sentence | Figures]:
+    summary = report.summary
     functions, open_ones = summary["functions"], summary["not_judged"]
+    body: list[Sentence | Figures] = []
     for each in functions:
         name = each["role"] if each["role"] == each["function"] else f"{each['role']} ({each['function']})"
         called = f"; called {each['called']}" if each["called"] else ""
-        yield Sentence(f"{name}: {each['computes'] or 'unknown'}{called}", "bold")
+        body.append(Sentence(f"{name}: {each['computes'] or 'unknown'}{called}", "bold"))
     behaviour = ([str(each["behaviour"].get(name, "")).partition(":")[0] for name in _SHOWN] for each in functions)
     rows = [(each["role"], *facts) for each, facts in zip(functions, behaviour, strict=True)]
-    yield Figures("Behaviour", ("function", *_SHOWN), rows)
+    body.append(Figures("Behaviour", ("function", *_SHOWN), rows))
     if open_ones:
         judged = f"{len(functions) - len(open_ones)} of {len(functions)} functions judged"
-        yield Sentence(f"{judged}; not judged: {', '.join(open_ones)}")
-    for name, reason in summary["left_out"].items():
-        yield Sentence(f"left out: {name} ({reason})")
+        body.append(Sentence(f"{judged}; not judged: {', '.join(open_ones)}"))
+    body += [Sentence(f"left out: {name} ({reason})") for name, reason in summary["left_out"].items()]
     if summary["no_role"]:
-        yield Sentence(f"not asked, because no role is known: {', '.join(summary['no_role'])}")
+        body.append(Sentence(f"not asked, because no role is known: {', '.join(summary['no_role'])}"))
+    print_with_findings(body, report, console)

@@ -6,9 +6,8 @@ this order or in the reverse one. A declared order is exact: "ZYX" about the mov
 Without any of the three, the order is measured and said, and nothing is judged.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from typing import Any
 
@@ -23,31 +22,17 @@ from rigpact.reference_runtime.operations.geometry import (
     EULER,
     FROM_XYZW,
     TO_XYZW,
+    exp_map,
     matrix_to_quat,
     to_matrix,
     transposed,
 )
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
-from rigpact.reports.geometry_parity.roles import MATCH, ROWS, Kind, Role, decoded, encoded, exp_map
+from rigpact.reports.geometry_parity.roles import MATCH, ROWS, Kind, Role, decoded, encoded
 
 Compute = Callable[..., FloatArray]
 Named = tuple[Rule, Mapping[str, Any]]
 DEGREES = 180.0 / np.pi
-
-
-@dataclass(frozen=True)
-class ValueForm:
-    """One way to hold a value. words: which; decode: to what is computed with, a rotation matrix; encode: back.
-
-    findings: of a form that is not the declared one. conventions: those under which six numbers would be the declared ones.
-    """
-
-    words: str = ""
-    decode: Compute = np.asarray
-    encode: Compute = np.asarray
-    findings: Sequence[Named] = ()
-    conventions: Conventions = field(default_factory=lambda: Conventions({}))
-    transposed: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,9 +78,18 @@ class Turns:
         return same_axes and not self.inverse and self.places in ((0, 1, 2), (2, 1, 0), by_axis)
 
 
-def order_in_name(name: str) -> str | None:
-    """The order in a function's name, for example xyz in `quat_from_euler_xyz`."""
-    return next((word for word in re.split(r"[^a-z]+", name.lower()) if word in ORDERS), None)
+@dataclass(frozen=True)
+class ValueForm:
+    """One way to hold a value. words: which; decode: to what is computed with, a rotation matrix; encode: back.
+
+    findings: of a form that is not the declared one. identity: the six numbers of no rotation.
+    """
+
+    words: str = ""
+    decode: Compute = np.asarray
+    encode: Compute = np.asarray
+    findings: Sequence[Named] = ()
+    identity: FloatArray | float = 0.0
 
 
 def unless_declared(rule: Rule, found: str, declared: str) -> list[Named]:
@@ -108,27 +102,38 @@ def own_first(own: str, every: Iterable[str]) -> list[str]:
     return list(dict.fromkeys((own, *every)))
 
 
+def inverse(verb: str, evidence: str) -> list[Named]:
+    """The finding that a rotation is turned round."""
+    return [(rules.INVERSE, {"verb": verb, "evidence": evidence})]
+
+
 def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) -> Iterator[ValueForm]:
     """Every form of a kind of value, the nearest to the declared one first; of most kinds there is one."""
     verb = "returns" if role.gives == kind else "takes"
-    if kind in ("quat", "quat_sequence"):
+    if kind == "quat":
         own = str(declared.quaternion_order)
         for order in own_first(own, ("xyzw", "wxyz")):
             yield _quaternion(order, unless_declared(rules.QUATERNION_ORDER, order, own))
-    elif kind in ("six", "six_sequence"):
+    elif kind == "six":
         packings = own_first(declared.rot6d_packing, ("columns", "interleaved"))
-        columns = own_first(declared.rot6d_columns, COLUMN_PAIRS)
-        for packing, is_transposed, pair in product(packings, (False, True), columns):
+        pairs = own_first(declared.rot6d_columns, COLUMN_PAIRS)
+        # the inverse's six numbers compose like the other order of a product, which is listed
+        inverses = (False,) if "residual" in role.takes else (False, True)
+        mirrors = (False, True) if role.takes == ("six",) and role.gives == "matrix" else (False,)
+        for is_mirrored, packing, is_inverse, pair in product(mirrors, packings, inverses, pairs):
             changed = declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair})
-            yield _six(changed, declared, is_transposed=is_transposed)
+            yield _six(changed, declared, is_inverse=is_inverse, is_mirrored=is_mirrored)
     elif kind == "euler":
-        both = product((False, True), ORDERS, permutations(range(3)))
-        every = [Turns(axes, places, inverse) for inverse, axes, places in both]
+        every = [
+            Turns(axes, places, inverse)
+            for inverse, axes, places in product((False, True), ORDERS, permutations(range(3)))
+        ]
         every.sort(key=lambda turns: (turns != said.turns, not turns.is_said_by(said)))
         for turns, scale in product(every, (DEGREES, 1.0) if said.in_degrees else (1.0, DEGREES)):
             yield _euler(turns, scale, said, verb)
     elif kind == "vector" and verb == "takes":
-        yield from (_vector(ratio) for ratio in _RATIOS)
+        for ratio in (sign * size for size in (1.0, 0.5, 2.0, DEGREES, 1.0 / DEGREES) for sign in (1.0, -1.0)):
+            yield _vector(ratio)
     else:
         yield ValueForm()
 
@@ -142,26 +147,31 @@ def _quaternion(order: str, findings: Sequence[Named]) -> ValueForm:
     )
 
 
-def _six(conventions: Conventions, declared: Conventions, *, is_transposed: bool) -> ValueForm:
+def _six(conventions: Conventions, declared: Conventions, *, is_inverse: bool, is_mirrored: bool) -> ValueForm:
     codec, own = Rot6d(conventions), _axes_words(declared)
-    found = _axes_words(conventions, is_transposed=is_transposed)
+    found = _axes_words(conventions, is_inverse=is_inverse)
     rule = rules.TRANSPOSED if found.startswith("rows") else rules.OTHER_COLUMNS
-    turned: Compute = transposed if is_transposed else np.asarray
-    return ValueForm(
-        found,
-        lambda six: turned(decoded(six, codec)),
-        lambda matrix: encoded(turned(matrix), codec),
-        unless_declared(rule, found, own),
-        conventions,
-        is_transposed,
-    )
+    turned: Compute = transposed if is_inverse else np.asarray
+    findings = unless_declared(rule, found, own)
+    if is_mirrored:
+        findings.append((rules.MIRRORED, {"found": f"minus the third of {found}"}))
+
+    def decode(six: FloatArray) -> FloatArray:
+        matrix = decoded(six, codec)
+        if is_mirrored:
+            axes = transposed(matrix) if codec.are_rows else matrix
+            axes[..., codec.derived] *= -1.0
+        return turned(matrix)
+
+    words = f"{found}, mirrored" if is_mirrored else found
+    return ValueForm(words, decode, lambda matrix: encoded(turned(matrix), codec), findings, codec.identity(1))
 
 
-def _axes_words(conventions: Conventions, *, is_transposed: bool = False) -> str:
+def _axes_words(conventions: Conventions, *, is_inverse: bool = False) -> str:
     """The two axes that six numbers hold, in words; those of the inverse, if it is transposed."""
     packing = conventions.rot6d_packing
     names = "xy" if packing == "rows" else conventions.rot6d_columns
-    lines = "rows" if (packing == "rows") != is_transposed else "columns"
+    lines = "rows" if (packing == "rows") != is_inverse else "columns"
     return f"{lines} {names[0].upper()} and {names[1].upper()}{', interleaved' * (packing == 'interleaved')}"
 
 
@@ -173,8 +183,8 @@ def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> ValueForm
         findings.append((rules.SCALED, {"verb": verb, "words": "degrees", "ratio": scale, "rows": ROWS}))
     if said.letters is None:
         findings.append((rules.ORDER_NOT_DECLARED, {"found": turns.words}))
-    elif turns.inverse and Turns(turns.axes, turns.places).is_said_by(said):
-        findings.append((rules.INVERSE, {"verb": verb, "evidence": f"it computes {turns.words}"}))
+    elif turns.inverse and replace(turns, inverse=False).is_said_by(said):
+        findings += inverse(verb, f"it computes {turns.words}")
     elif not turns.is_said_by(said):
         values = {"found": turns.words, "declared": said.letters, "source": said.source}
         findings.append((rules.EULER_ORDER, values))
@@ -184,9 +194,6 @@ def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> ValueForm
         lambda matrix: scale * to_angles(turned(matrix))[..., np.argsort(turns.places)],
         findings,
     )
-
-
-_RATIOS = (1.0, -1.0, 0.5, -0.5, 2.0, -2.0, DEGREES, 1.0 / DEGREES, -DEGREES, -1.0 / DEGREES)
 
 
 def _vector(ratio: float) -> ValueForm:
@@ -201,12 +208,9 @@ _WORDS: Mapping[float, str] = {
 
 def ratio_findings(ratio: float, rows: int, verb: str) -> list[Named]:
     """The findings for a ratio; none for 1."""
-    findings: list[Named] = []
     size = abs(ratio)
     values = {"verb": verb, "ratio": size, "rows": rows}
-    if ratio < 0.0:
-        evidence = f"measured ratio {ratio:.4f} over {rows} rotations"
-        findings.append((rules.INVERSE, {"verb": verb, "evidence": evidence}))
+    findings = inverse(verb, f"measured ratio {ratio:.4f} over {rows} rotations") if ratio < 0.0 else []
     if abs(size - 0.5) <= 0.5 * MATCH:
         findings.append((rules.HALF_ANGLE, values))
     elif abs(size - 1.0) > MATCH:

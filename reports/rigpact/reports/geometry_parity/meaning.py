@@ -4,6 +4,7 @@ A candidate is a shape and a form. It counts if its result has the shape of the 
 are the contract's is taken; else the one with the fewest findings; else the first one, whose results nothing explains.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from rigpact.contract.conventions import Conventions
 from rigpact.contract.findings import Finding, Rule
 from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.statistics import FloatArray
@@ -29,7 +29,7 @@ from rigpact.reports.geometry_parity.calling import (
     parameters,
     signature_forms,
 )
-from rigpact.reports.geometry_parity.forms import ORDERS, EulerOrder, order_in_name
+from rigpact.reports.geometry_parity.forms import ORDERS, EulerOrder
 from rigpact.reports.geometry_parity.readings import Computation, read, readings_of
 from rigpact.reports.geometry_parity.roles import RATES_HZ, TRAILING, UNIT, row_errors
 
@@ -42,7 +42,7 @@ _A_MATTER_OF_MEANING = (rules.VELOCITY_FRAME, rules.VELOCITY_ROWS, rules.NOT_WRA
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A call of a module's (place) function that gives an answer of the right shape, and what the answer means, if known.
+    """A call of a function that gives an answer of the right shape, and what the answer means, if known.
 
     arrays: the inputs in `dtype`, the widest type that the function takes. value: its results on them.
     """
@@ -52,8 +52,6 @@ class Known:
     value: FloatArray
     dtype: str
     reading: Computation | None
-    place: str
-    conventions: Conventions
 
     @property
     def strangeness(self) -> tuple[int, int]:
@@ -62,33 +60,25 @@ class Known:
 
     def finding(self, rule: Rule, **values: Any) -> Finding:
         """A finding about this function."""
-        return finding(self.place, self.function, rule, **values)
+        return self.function.finding(rule, **values)
 
     def call(self, *arrays: Array) -> FloatArray:
         """Call the function at the first of the two rates."""
         return self.function(*arrays, fps=RATES_HZ[0])
 
 
-def finding(place: str, function: UserFunction, rule: Rule, **values: Any) -> Finding:
-    """A finding about a function; the pointer is the function's role."""
-    return rule.at(place, f"/{function.role.name}", function=function.spelled, **values)
-
-
-def propose(
-    place: str, function: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions
-) -> tuple[Known | None, str]:
+def propose(function: UserFunction, arrays: tuple[FloatArray, ...]) -> tuple[Known | None, str]:
     """The best way to call a function in its role; None if no way gives a result of the right shape, and the first failure."""
     errors: list[str] = []
     answers: list[Known] = []
     for candidate in _candidates(function):
         if candidate.one_by_one and answers:
             break  # it takes many: what it makes of them is its answer
-        known = _try(place, candidate, arrays, conventions, errors)
-        if known is None:
-            continue
-        answers.append(known)
-        if known.strangeness == (0, 0):
-            break
+        known = _try(candidate, arrays, errors)
+        if known is not None:
+            answers.append(known)
+            if known.strangeness == (0, 0):
+                break
     best = min(answers, key=lambda each: each.strangeness, default=None)
     return best, errors[0] if errors else "its arguments fit no form of this role"
 
@@ -98,9 +88,17 @@ def _candidates(function: UserFunction) -> Iterator[UserFunction]:
 
     One rotation at a time comes last, after every form.
     """
-    declared = function.declared
-    forms = list(signature_forms(function.role, function.function, declared.takes))
-    calls = [(form, words) for form in forms for words in _constant_words(function)]
+    declared, order = function.declared, None
+    if function.role.is_euler:
+        order = order_parameter(function.function)
+    constants: list[dict[str, Any]] = [{}]
+    if order is not None and declared.order is not None:  # letters of either case mean the same to most functions
+        said = declared.order
+        constants = [{order.name: each} for each in dict.fromkeys((said, said.lower(), said.upper()))]
+    elif order is not None and order.default is Parameter.empty:
+        constants = [{order.name: each} for each in _TRIED_ORDERS]
+    forms = signature_forms(function.role, function.function, declared.takes)
+    calls = [(form, words) for form in forms for words in constants]
     every = TIMED if function.role.timed else LAYOUTS
     tried = every.values() if declared.shape is None else (every[declared.shape],)
     shapes = [replace(each, bones=declared.bones or each.bones) for each in tried]
@@ -108,20 +106,6 @@ def _candidates(function: UserFunction) -> Iterator[UserFunction]:
         for form, words in calls:
             for layout in (each for each in shapes if each.one_by_one == is_alone):
                 yield replace(function, layout=layout, form=form, words=words)
-
-
-def _constant_words(function: UserFunction) -> Iterator[dict[str, Any]]:
-    """The order of Euler axes, for functions that take it: the declared one, its own default, or one that is tried."""
-    order = order_parameter(function.function) if function.role.is_euler else None
-    if order is None:
-        yield {}
-    elif function.declared.order is not None:  # letters of either case mean the same to most functions
-        said = function.declared.order
-        yield from ({order.name: each} for each in dict.fromkeys((said, said.lower(), said.upper())))
-    elif order.default is not Parameter.empty:
-        yield {}
-    else:
-        yield from ({order.name: each} for each in _TRIED_ORDERS)
 
 
 def _order_said(function: UserFunction) -> EulerOrder:
@@ -136,7 +120,7 @@ def _order_said(function: UserFunction) -> EulerOrder:
         return EulerOrder(letters, exact=True, source=own, in_degrees=degrees)
     if isinstance(passed, str) and passed.lower() in ORDERS:
         return EulerOrder(passed, source=own, in_degrees=degrees)
-    named = order_in_name(function.spelled)
+    named = next((word for word in re.split(r"[^a-z]+", function.spelled.lower()) if word in ORDERS), None)
     return EulerOrder(named, source="its own name" if named else "", in_degrees=degrees)
 
 
@@ -147,9 +131,7 @@ def _says_degrees(function: UserFunction) -> bool:
     return bool(flags and flags[0] is True) or (not flags and ("deg" in function.spelled.lower() or in_text))
 
 
-def _try(
-    place: str, candidate: UserFunction, arrays: tuple[FloatArray, ...], conventions: Conventions, errors: list[str]
-) -> Known | None:
+def _try(candidate: UserFunction, arrays: tuple[FloatArray, ...], errors: list[str]) -> Known | None:
     for dtype in WORKING_TYPES:
         inputs = tuple(array.astype(dtype) for array in arrays)
         try:
@@ -159,8 +141,13 @@ def _try(
             continue
         wanted = _expected_shape(candidate, inputs)
         if value.shape == wanted or (candidate.role.timed and value.shape == (wanted[0] - 1, *wanted[1:])):
-            reading = _reading_of(candidate, value, inputs, conventions)
-            return Known(candidate, inputs, value, dtype, reading, place, conventions)
+            values = [value.astype(np.float64)]
+            if candidate.rate is not None:
+                with suppress(CallFailed):
+                    values.append(candidate(*inputs, fps=RATES_HZ[1]).astype(np.float64))
+            exact = [array.astype(np.float64) for array in inputs]
+            reading = read(candidate.role, values, exact, candidate.conventions, _order_said(candidate))
+            return Known(candidate, inputs, value, dtype, reading)
         errors.append(f"it returns the shape {list(value.shape)}")
     return None
 
@@ -172,20 +159,9 @@ def _expected_shape(function: UserFunction, arrays: Sequence[Array]) -> tuple[in
     return (*np.broadcast_shapes(*leading), *TRAILING[function.role.gives])
 
 
-def _reading_of(
-    function: UserFunction, value: FloatArray, inputs: tuple[Array, ...], conventions: Conventions
-) -> Computation | None:
-    values = [value.astype(np.float64)]
-    if function.rate is not None:
-        with suppress(CallFailed):
-            values.append(function(*inputs, fps=RATES_HZ[1]).astype(np.float64))
-    exact = [array.astype(np.float64) for array in inputs]
-    return read(function.role, values, exact, conventions, _order_said(function))
-
-
-def contract_reading(function: UserFunction, conventions: Conventions) -> Computation:
+def contract_reading(function: UserFunction) -> Computation:
     """The contract's own reading of a role."""
-    return next(readings_of(function.role, conventions, _order_said(function)))
+    return readings_of(function.role, function.conventions, _order_said(function))[0]
 
 
 def how_called(function: UserFunction) -> str:
@@ -214,24 +190,23 @@ def judged(known: Known) -> tuple[bool, list[Finding]]:
     if any(rule in meant for rule, _ in reading.findings):
         why = f"it computes {reading.words}; whether it is meant so, its name does not say"
         found.append(known.finding(rules.NOT_JUDGED, why=why))
-    certain = [(rule, values) for rule, values in reading.findings if rule not in meant]
-    return True, [*found, *(known.finding(rule, **values) for rule, values in certain)]
+    return True, found + [known.finding(rule, **values) for rule, values in reading.findings if rule not in meant]
 
 
-def unusable(place: str, function: UserFunction, arrays: Sequence[Array], failure: str) -> Finding:
+def unusable(function: UserFunction, arrays: Sequence[Array], failure: str) -> Finding:
     """No call of the function gives an answer: an error where the call is declared, else only not judged."""
     if function.declared.shape is None and function.declared.takes is None:
         why = f"no shape and form of arguments gives an answer ({failure})"
-        return finding(place, function, rules.NOT_JUDGED, why=why)
+        return function.finding(rules.NOT_JUDGED, why=why)
     case = f"the declared {how_called(function) or 'call'} ({function.declared.place})"
     if failure.startswith("it returns "):
         found, expected = failure.removeprefix("it returns "), f"rows of {list(_expected_shape(function, arrays)[1:])}"
-        return finding(place, function, rules.OTHER_SHAPE, found=found, case=case, expected=expected)
-    return finding(place, function, rules.RAISES, error=failure.removeprefix("it raises "), case=case)
+        return function.finding(rules.OTHER_SHAPE, found=found, case=case, expected=expected)
+    return function.finding(rules.RAISES, error=failure.removeprefix("it raises "), case=case)
 
 
 def _unexplained(known: Known) -> Finding:
-    own = contract_reading(known.function, known.conventions)
+    own = contract_reading(known.function)
     expected = own.compute(*(array.astype(np.float64) for array in known.arrays))[: len(known.value)]
     errors = row_errors(known.function.role, known.value, expected)
     row, unit = int(np.argmax(errors)), UNIT[known.function.role.gives]

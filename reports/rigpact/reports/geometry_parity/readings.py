@@ -2,8 +2,8 @@
 
 A function takes values in some forms (quaternions in an order, six numbers in a packing, Euler angles in an order and a unit,
 a vector of some scale), computes an operation of the rotations that they hold, and gives a form. So a role's readings are every
-operation in every form; functions of six numbers have a few more. The scale of vectors and angles that a function gives is
-measured. To add a convention that a function may follow: a form, or an operation.
+operation in every form; functions of six numbers that are no rotation have a few more. The scale of vectors and angles that a
+function gives is measured. To add a convention that a function may follow: a form, or an operation.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,14 +15,20 @@ import numpy as np
 from rigpact.contract.conventions import Conventions
 from rigpact.contract.rules.family import geometry as rules
 from rigpact.contract.statistics import FloatArray
-from rigpact.reference_runtime.operations.geometry import rotation_angle_rad, rotation_vector, transposed, wrap_to_pi
+from rigpact.reference_runtime.operations.geometry import (
+    exp_map,
+    rotation_angle_rad,
+    rotation_vector,
+    transposed,
+    wrap_to_pi,
+)
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reports.geometry_parity.forms import (
     Compute,
     EulerOrder,
     Named,
-    ValueForm,
     forms_of,
+    inverse,
     own_first,
     ratio_findings,
     unless_declared,
@@ -34,7 +40,6 @@ from rigpact.reports.geometry_parity.roles import (
     Role,
     decoded,
     encoded,
-    exp_map,
     fitted_ratio,
     row_errors,
     scale_of,
@@ -64,10 +69,6 @@ class Computation:
         return is_finite and bool(np.abs(self.decode(value) - self.decode(expected)).max() <= MATCH)
 
 
-def _inverse(verb: str, evidence: str) -> list[Named]:
-    return [(rules.INVERSE, {"verb": verb, "evidence": evidence})]
-
-
 def _turned(matrix: FloatArray, point: FloatArray) -> FloatArray:
     return np.asarray((matrix @ point[..., None])[..., 0])
 
@@ -80,14 +81,14 @@ _FORWARDS, _BACKWARDS = "forwards: R·v", "by the inverse: Rᵀ·v"
 _PRODUCTS = "a · b (b turns first)", "b · a (a turns first)"
 _PLAIN: Sequence[Operation] = [("", np.asarray, ())]
 _LOGARITHM: Sequence[Operation] = [("log(R)", rotation_vector, ())]
-_CONVERSION = [*_PLAIN, ("conjugated", transposed, _inverse("gives", "it is the conjugate's"))]
+_CONVERSION = [*_PLAIN, ("conjugated", transposed, inverse("gives", "it is the conjugate's"))]
 OPERATIONS: Mapping[str, Sequence[Operation]] = {
     **dict.fromkeys(("quat_to_matrix", "matrix_to_quat"), _CONVERSION),
     **dict.fromkeys(("so3_log_map", "quat_to_axis_angle"), _LOGARITHM),
     "geodesic_R": [
         ("the angle of Aᵀ·B", rotation_angle_rad, ()),
         ("the angle of A·B", lambda a, b: rotation_angle_rad(transposed(a), b),
-         _inverse("takes", "it measures the angle of A·B, not of Aᵀ·B")),
+         inverse("takes", "it measures the angle of A·B, not of Aᵀ·B")),
     ],
     "quat_mul": [
         (_PRODUCTS[0], lambda a, b: a @ b, ()),
@@ -95,15 +96,15 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     ],
     "quat_inverse": [
         ("the inverse", transposed, ()),
-        ("the quaternion itself", np.asarray, _inverse("gives", "it gives its own input back")),
+        ("the quaternion itself", np.asarray, inverse("gives", "it gives its own input back")),
     ],
     "quat_rotate": [
         (_FORWARDS, _turned, ()),
-        (_BACKWARDS, _turned_back, _inverse("applies", f"it turns vectors {_BACKWARDS}")),
+        (_BACKWARDS, _turned_back, inverse("applies", f"it turns vectors {_BACKWARDS}")),
     ],
     "quat_rotate_inverse": [
         (_BACKWARDS, _turned_back, ()),
-        (_FORWARDS, _turned, _inverse("applies", f"it turns vectors {_FORWARDS}")),
+        (_FORWARDS, _turned, inverse("applies", f"it turns vectors {_FORWARDS}")),
     ],
     "wrap_to_pi": [
         ("wrapped to [-π, π]", wrap_to_pi, ()),
@@ -115,6 +116,12 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     ],
 }  # fmt: skip
 """What the function of a role may compute of its decoded values; where there is no row, it only converts them."""
+_DELTA_PRODUCTS: Mapping[str, Compute] = {
+    "ΔR · R_prev": lambda previous, delta: delta @ previous,
+    "R_prev · ΔR": lambda previous, delta: previous @ delta,
+    "ΔRᵀ · R_prev": lambda previous, delta: transposed(delta) @ previous,
+    "R_prev · ΔRᵀ": lambda previous, delta: previous @ transposed(delta),
+}
 _REPEATED = "the step that follows, the last one repeated"
 _ALONE = "the steps alone, one row fewer"
 """Says nothing of a row that the contract repeats, so it contradicts nothing."""
@@ -128,14 +135,26 @@ _ROWS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-def _velocities(declared: Conventions) -> Iterator[Operation]:
-    """Angular velocities (T, …, 3) of rotations (T, …, 3, 3) at the first rate, in either frame, with every end."""
-    own, is_half = str(declared.angvel_frame), declared.angvel_angle == "half"
-    for frame, rows in product(own_first(own, ("parent", "local")), _ROWS):
-        findings = unless_declared(rules.VELOCITY_FRAME, frame, own)
-        findings += unless_declared(rules.VELOCITY_ROWS, _REPEATED if rows == _ALONE else rows, _REPEATED)
-        words = f"{'half of ' * is_half}fps · log of a step, {frame} frame; {rows}"
-        yield words, _velocity(frame, rows, RATES_HZ[0] * (0.5 if is_half else 1.0)), findings
+def _operations_of(role: Role, declared: Conventions) -> Iterator[Operation]:
+    """What a role may compute, the contract's own first.
+
+    Of velocities: of rotations (T, …, 3, 3), (T, …, 3) at the first rate, in either frame, with every end. Of a delta: order and
+    direction of its product with the pose before.
+    """
+    if role.timed:
+        own, is_half = str(declared.angvel_frame), declared.angvel_angle == "half"
+        for frame, rows in product(own_first(own, ("parent", "local")), _ROWS):
+            findings = unless_declared(rules.VELOCITY_FRAME, frame, own)
+            findings += unless_declared(rules.VELOCITY_ROWS, _REPEATED if rows == _ALONE else rows, _REPEATED)
+            words = f"{'half of ' * is_half}fps · log of a step, {frame} frame; {rows}"
+            yield words, _velocity(frame, rows, RATES_HZ[0] * (0.5 if is_half else 1.0)), findings
+    elif role.takes == ("six", "residual"):
+        letters = {"forward": "ΔR", "inverse": "ΔRᵀ"}[declared.delta_direction], "R_prev"
+        order = " · ".join(letters if declared.compose_order == "delta_prev" else letters[::-1])
+        for words in own_first(order, _DELTA_PRODUCTS):
+            yield words, _DELTA_PRODUCTS[words], unless_declared(rules.COMPOSE_ORDER, words, order)
+    else:
+        yield from OPERATIONS.get(role.name, _PLAIN)
 
 
 def _velocity(frame: str, rows: str, factor: float) -> Compute:
@@ -149,30 +168,92 @@ def _velocity(frame: str, rows: str, factor: float) -> Compute:
     return compute
 
 
-def readings_of(role: Role, declared: Conventions, said: EulerOrder | None = None) -> Iterator[Computation]:
-    """Every reading of a role, the contract's own first. said: the order of Euler angles, as far as it is known."""
+_SHARES = {"a residual, to which the identity is added": 1.0, "a whole rotation, no identity added": 0.0}
+"""What a delta is, with the share of the identity that is added to it."""
+_HELD: Mapping[Kind, Kind] = {"residual": "six", "six_sequence": "six", "quat_sequence": "quat"}
+"""The kind in whose forms a kind is held."""
+
+
+def readings_of(role: Role, declared: Conventions, said: EulerOrder | None = None) -> list[Computation]:
+    """Every reading of a role, the contract's own first, then those with the fewest findings.
+
+    said: the order of Euler angles, as far as it is known.
+    """
+    said, readings = said or EulerOrder(), list[Computation]()
+    takes, gives = [_HELD.get(kind, kind) for kind in role.takes], _HELD.get(role.gives, role.gives)
+    kinds = list(dict.fromkeys((*takes, gives)))
+    deltas = [""]
     if "residual" in role.takes:
-        yield from _of_deltas(role, declared)
-        return
-    said = said or EulerOrder()
-    kinds: list[Kind] = list(dict.fromkeys((*role.takes, role.gives)))
-    operations = list(_velocities(declared)) if role.timed else OPERATIONS.get(role.name, _PLAIN)
-    choices = product(*(list(forms_of(kind, role, declared, said)) for kind in kinds))
-    for chosen, (words, operation, named) in product(choices, operations):
+        own_delta = [*_SHARES][declared.output_mode == "delta"]  # the deployed functions take a residual
+        deltas = own_first(own_delta, _SHARES)
+    forms = [list(forms_of(kind, role, declared, said)) for kind in kinds]
+    operations = list(_operations_of(role, declared))
+    for chosen, delta, (words, operation, named) in product(list(product(*forms)), deltas, operations):
         form = dict(zip(kinds, chosen, strict=True))
         findings = [*(found for each in chosen for found in each.findings), *named]
-        compute = _computing([form[kind] for kind in role.takes], operation, form[role.gives])
-        decode = form["euler"].decode if role.gives == "euler" else None
-        yield Computation(", ".join(filter(None, (words, *(each.words for each in chosen)))), compute, findings, decode)
-    if role.takes == ("six",) and role.gives != "quat":
-        yield from _not_orthonormal(role, declared, said)
+        findings += unless_declared(rules.DELTA_OTHERWISE, delta, deltas[0])
+        decoders = [form[kind].decode for kind in takes]
+        compute = _computing(
+            decoders, operation, form[gives].encode, _SHARES.get(delta, 0.0) * form[takes[-1]].identity
+        )
+        whole = ", ".join(filter(None, (words, *(each.words for each in chosen), delta)))
+        readings.append(Computation(whole, compute, findings, form[gives].decode if gives == "euler" else None))
+    readings.sort(key=lambda reading: len(reading.findings))
+    if takes[0] == "six" and gives in ("six", "matrix"):
+        six, encode, operation = forms[0][0], forms[-1][0].encode, operations[0][1]
+        shift = _SHARES.get(deltas[0], 0.0) * six.identity
+        for finding, instead in _not_orthonormal(role, Rot6d(declared)):
+            compute = _computing([each or six.decode for each in instead], operation, encode, shift)
+            readings.append(Computation(str(finding[1]["found"]), compute, [finding]))
+    return readings
 
 
-def _computing(takes: Sequence[ValueForm], operation: Compute, gives: ValueForm) -> Compute:
+def _computing(
+    decoders: Sequence[Compute], operation: Compute, encode: Compute, shift: FloatArray | float = 0.0
+) -> Compute:
+    """shift: what is added to the last value, a delta."""
+
     def compute(*values: FloatArray) -> FloatArray:
-        return gives.encode(operation(*(form.decode(value) for form, value in zip(takes, values, strict=True))))
+        shifted = (*values[:-1], values[-1] + shift)
+        return encode(operation(*(decode(value) for decode, value in zip(decoders, shifted, strict=True))))
 
     return compute
+
+
+def _not_orthonormal(role: Role, own: Rot6d) -> Iterator[tuple[Named, tuple[Compute | None, ...]]]:
+    """Six numbers that are no rotation, or another one: no or half a Gram–Schmidt, the other axis kept.
+
+    Yields the finding, and how each argument is decoded instead; None as declared.
+    """
+
+    def as_is(six: FloatArray) -> FloatArray:
+        return np.asarray(own.decode_as_is(six)[..., 0, :, :])
+
+    def one_by_one(six: FloatArray) -> FloatArray:
+        return as_is(own.join(*(axis / np.linalg.norm(axis, axis=-1, keepdims=True) for axis in own.split(six))))
+
+    def second_kept(six: FloatArray) -> FloatArray:
+        exchanged = own.join(*reversed(own.split(six)))
+        return as_is(own.join(*reversed(own.split(encoded(decoded(exchanged, own), own)))))
+
+    rows: dict[str, tuple[Compute | None, ...]]
+    if len(role.takes) == 2:
+        rows = {
+            "the delta is taken as it is": (None, as_is), "the previous pose is taken as it is": (as_is, None),
+            "neither pose nor delta is made orthonormal": (as_is, as_is),
+        }  # fmt: skip
+    elif role.takes == ("residual",):
+        rows = {"the delta's six numbers are used as they are": (as_is,)}
+    else:
+        stand = "stand in the matrix as they are" if role.gives == "matrix" else "come back as they were"
+        rows = {
+            f"the six numbers {stand}": (as_is,),
+            "both axes are unit vectors, but not at right angles": (one_by_one,),
+        }
+        kept = {"found": "the second axis as the one that is kept", "declared": "the first"}
+        yield (rules.OTHER_COLUMNS, kept), (second_kept,)
+    for words, decoders in rows.items():
+        yield (rules.NOT_RENORMALISED, {"found": words}), decoders
 
 
 def read(
@@ -220,116 +301,12 @@ def _rate_findings(ratios: Sequence[float], rows: int) -> list[Named]:
 
 def _unwrapped(role: Role, value: FloatArray, given: FloatArray, declared: Conventions) -> Computation | None:
     """A logarithm that is not the shortest: its formula is not known, so it computes NaN."""
-    every = forms_of(role.takes[0], role, declared, EulerOrder())
-    for form, factor in product(every, (1.0, 2.0, -1.0, -2.0)):
+    for form, factor in product(forms_of(role.takes[0], role, declared, EulerOrder()), (1.0, 2.0, -1.0, -2.0)):
         turns = exp_map(factor * value)
         if np.isfinite(turns).all() and np.abs(turns - form.decode(given)).max() <= MATCH:
             angle = np.linalg.norm(factor * value, axis=-1)
             count = int((angle > np.pi * (1.0 + MATCH)).sum())
             values = {"count": count, "rows": len(angle), "worst_deg": float(np.degrees(angle.max()))}
-            named = [(rules.NOT_SHORTEST, values), *ratio_findings(1.0 / factor, len(angle), "returns")]
-            return Computation(
-                "not the shortest rotation vector", lambda *_: np.full(1, np.nan), [*form.findings, *named]
-            )
+            named = [*form.findings, (rules.NOT_SHORTEST, values), *ratio_findings(1.0 / factor, len(angle), "returns")]
+            return Computation("not the shortest rotation vector", lambda *_: np.full(1, np.nan), named)
     return None
-
-
-# Functions of six numbers that are no plain conversion: Gram–Schmidt left out, deltas and their product.
-def _not_orthonormal(role: Role, declared: Conventions, said: EulerOrder) -> Iterator[Computation]:
-    """No rotation, or another one: the sign of the third axis, no or half a Gram–Schmidt, the other axis kept."""
-    own, is_matrix = Rot6d(declared), role.gives == "matrix"
-    given: Compute = (lambda six: _as_is(six, own)) if is_matrix else np.asarray
-
-    def one_by_one(six: FloatArray) -> FloatArray:
-        a, b = (axis / np.linalg.norm(axis, axis=-1, keepdims=True) for axis in own.split(six))
-        return given(own.join(a, b))
-
-    def second_kept(six: FloatArray) -> FloatArray:
-        a, b = own.split(six)
-        b, a = own.split(encoded(decoded(own.join(b, a), own), own))
-        return own.join(a, b)
-
-    if is_matrix:
-        for form in forms_of("six", role, declared, said):
-            mirrored = (rules.MIRRORED, {"found": f"minus the third of {form.words}"})
-            yield Computation(f"{form.words}, mirrored", _mirrored(form), [*form.findings, mirrored])
-    else:
-        found = [(rules.OTHER_COLUMNS, {"found": "the second axis as the one that is kept", "declared": "the first"})]
-        yield Computation("the second axis kept", second_kept, found)
-    stand = "the six numbers stand in the matrix as they are" if is_matrix else "the six numbers come back as they were"
-    skewed = "both axes are unit vectors, but not at right angles"
-    for words, compute, said_of in (("as they are", given, stand), ("normalised one by one", one_by_one, skewed)):
-        yield Computation(f"axes {words}", compute, [(rules.NOT_RENORMALISED, {"found": said_of})])
-
-
-def _mirrored(form: ValueForm) -> Compute:
-    codec = Rot6d(form.conventions)
-
-    def compute(six: FloatArray) -> FloatArray:
-        matrix = form.decode(six).copy()
-        axes = transposed(matrix) if form.words.startswith("rows") else matrix
-        axes[..., codec.derived] *= -1.0
-        return matrix
-
-    return compute
-
-
-def _as_is(six: FloatArray, codec: Rot6d) -> FloatArray:
-    matrices: FloatArray = codec.decode_as_is(six)[..., 0, :, :]
-    return matrices
-
-
-_DELTA_PRODUCTS: Mapping[str, Compute] = {
-    "ΔR · R_prev": lambda previous, delta: delta @ previous,
-    "R_prev · ΔR": lambda previous, delta: previous @ delta,
-    "ΔRᵀ · R_prev": lambda previous, delta: transposed(delta) @ previous,
-    "R_prev · ΔRᵀ": lambda previous, delta: previous @ transposed(delta),
-}
-_AS_IT_IS = {
-    "the delta is taken as it is": (False, True),
-    "the previous pose is taken as it is": (True, False),
-    "neither pose nor delta is made orthonormal": (True, True),
-}
-"""Whether the previous pose, and the delta, is taken without Gram–Schmidt."""
-
-
-def _of_deltas(role: Role, declared: Conventions) -> Iterator[Computation]:
-    """Meaning of the delta, order and direction of its product with the pose before, columns, renormalisation."""
-    is_product = len(role.takes) == 2
-    letters = {"forward": "ΔR", "inverse": "ΔRᵀ"}[declared.delta_direction], "R_prev"
-    own_order = " · ".join(letters if declared.compose_order == "delta_prev" else letters[::-1]) if is_product else ""
-    products = _DELTA_PRODUCTS if is_product else {"": np.asarray}
-    offsets = {"a residual, to which the identity is added": 1.0, "a whole rotation, no identity added": 0.0}
-    own_delta = [*offsets][declared.output_mode == "delta"]  # the deployed functions take a residual
-    readings = []
-    for form, delta, order in product(
-        forms_of("six", role, declared, EulerOrder()), own_first(own_delta, offsets), products
-    ):
-        if form.transposed:  # the six numbers of the inverse compose like the other order, which is listed
-            continue
-        findings = [*form.findings, *unless_declared(rules.DELTA_OTHERWISE, delta, own_delta)]
-        findings += unless_declared(rules.COMPOSE_ORDER, order, own_order)
-        decoders = [decoded] * len(role.takes)
-        compute = _composed(Rot6d(form.conventions), offsets[delta], products[order], decoders)
-        readings.append(Computation(", ".join(filter(None, (order, form.words, delta))), compute, findings))
-    yield from sorted(readings, key=lambda reading: len(reading.findings))
-    own, offset = Rot6d(declared), offsets[own_delta]
-    if not is_product:
-        words = "the delta's six numbers are used as they are"
-        compute = lambda six: np.asarray(six + offset * own.identity(1))  # noqa: E731 - one of several
-        yield Computation("not renormalised", compute, [(rules.NOT_RENORMALISED, {"found": words})])
-        return
-    for words, are_raw in _AS_IT_IS.items():
-        decoders = [_as_is if is_raw else decoded for is_raw in are_raw]
-        compute = _composed(own, offset, products[own_order], decoders)
-        yield Computation(words, compute, [(rules.NOT_RENORMALISED, {"found": words})])
-
-
-def _composed(codec: Rot6d, offset: float, multiply: Compute, decoders: Sequence[Compute]) -> Compute:
-    def compute(*given: FloatArray) -> FloatArray:
-        *before, delta = given
-        six = (*before, delta + offset * codec.identity(1))
-        turns = (decode(each, codec) for decode, each in zip(decoders, six, strict=True))
-        return encoded(multiply(*turns), codec)
-
-    return compute

@@ -12,7 +12,8 @@ The training side may add an epsilon of 1e-8 to a length of at least 0.15 (|b⊥
 To add a role: a row in `ROLES`, its inputs in `_DRAW`, its operation in readings.py.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -24,10 +25,9 @@ from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.operations.geometry import (
     FROM_XYZW,
     TRAINING_EPSILON,
-    exponential,
+    exp_map,
     matrix_to_quat,
     same_hemisphere,
-    to_matrix,
     transposed,
 )
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
@@ -75,69 +75,62 @@ class Role:
         return (self.name, *self.aliases, *self.loose)
 
 
-_VELOCITY = ("compute_angular_velocity", "compute_angular_velocities", "angular_velocity", "compute_angvel")
-ROLES: Mapping[str, Role] = {
-    role.name: role
-    for role in (
-        Role("rot6d_to_matrix", ("six",), "matrix",
-             ("rotation_6d_to_matrix", "rot6d_to_rotmat", "cont6d_to_matrix", "ortho6d_to_matrix",
-              "compute_rotation_matrix_from_ortho6d")),
-        Role("matrix_to_rot6d", ("matrix",), "six", ("matrix_to_rotation_6d", "rotmat_to_rot6d", "matrix_to_cont6d")),
-        Role("reproject_rot6d", ("six",), "six", ("normalize_rot6d",), flat=True),
-        Role("normalize_rot6d_delta", ("residual",), "six", ("normalise_rot6d_delta",), flat=True),
-        Role("compose_rot6d_delta", ("six", "residual"), "six", (), flat=True),
-        Role("so3_log_map", ("matrix",), "vector",
-             ("matrix_to_axis_angle", "so3_log", "rotmat_to_rotvec", "matrix_to_rotvec",
-              "rotation_matrix_to_axis_angle", "compact_axis_angle_from_matrix"), ("rotation_vector",)),
-        Role("so3_exp_map", ("vector",), "matrix",
-             ("axis_angle_to_matrix", "so3_exp", "rotvec_to_rotmat", "rotvec_to_matrix", "batch_rodrigues",
-              "axis_angle_to_rotation_matrix", "axangle2mat", "angvec2r", "matrix_from_compact_axis_angle")),
-        Role("geodesic_R", ("matrix", "matrix"), "angle",
-             ("geodesic_angle", "rotation_angle_rad", "so3_relative_angle", "rotmat_geodesic_distance")),
-        Role("angvel_vec_from_R_seq", ("sequence",), "vector",
-             (), ("angular_velocity_from_rotations", "angular_velocity_from_rotmats", *_VELOCITY), timed=True),
-        Role("angvel_from_quat_seq", ("quat_sequence",), "vector",
-             (), ("quat_to_angular_velocity", "angular_velocity_from_quats", *_VELOCITY), timed=True),
-        Role("angvel_from_rot6d_seq", ("six_sequence",), "vector",
-             (), ("rot6d_to_angular_velocity", "angular_velocity_from_rot6d", *_VELOCITY), timed=True),
-        Role("quat_to_matrix", ("quat",), "matrix",
-             ("quaternion_to_matrix", "quat_to_rotmat", "unitquat_to_rotmat", "matrix_from_quat", "quat_to_rot_mat",
-              "quat_to_mat", "quat2mat", "q2r", "quaternion_to_rotation_matrix", "matrix_from_quaternion")),
-        Role("matrix_to_quat", ("matrix",), "quat",
-             ("matrix_to_quaternion", "rotmat_to_quat", "rotmat_to_unitquat", "quat_from_matrix", "mat2quat", "r2q",
-              "rotation_matrix_to_quaternion", "quaternion_from_matrix")),
-        Role("rot6d_to_quat", ("six",), "quat",
-             ("rotation_6d_to_quaternion", "cont6d_to_quaternion", "cont6d_to_quat")),
-        Role("quat_to_rot6d", ("quat",), "six",
-             ("quaternion_to_rotation_6d", "quaternion_to_cont6d", "quat_to_cont6d", "quat_to_tan_norm")),
-        Role("quat_to_axis_angle", ("quat",), "vector",
-             ("quaternion_to_axis_angle", "axis_angle_from_quat", "quat_to_angle_axis", "quat_to_rotvec",
-              "unitquat_to_rotvec", "quat_to_exp_map", "quat_to_scaled_angle_axis", "quat2axangle",
-              "compact_axis_angle_from_quaternion")),
-        Role("axis_angle_to_quat", ("vector",), "quat",
-             ("axis_angle_to_quaternion", "quat_from_angle_axis", "angle_axis_to_quat", "rotvec_to_quat",
-              "rotvec_to_unitquat", "exp_map_to_quat", "quat_from_scaled_angle_axis", "axangle2quat",
-              "quaternion_from_compact_axis_angle")),
-        Role("quat_mul", ("quat", "quat"), "quat",
-             ("quaternion_multiply", "quaternion_raw_multiply", "quat_multiply", "quat_product", "qmul", "qmult",
-              "qqmul", "concatenate_quaternions")),
-        Role("quat_inverse", ("quat",), "quat",
-             ("quaternion_invert", "quat_conjugate", "quaternion_conjugate", "quat_conjugation", "quat_inv", "qinv",
-              "qinverse", "q_conj")),
-        Role("quat_rotate", ("quat", "point"), "point",
-             ("quaternion_apply", "quat_apply", "quat_rotate_vector", "quat_mul_vec", "quat_action", "qrot",
-              "qvmul", "q_prod_vector")),
-        Role("quat_rotate_inverse", ("quat", "point"), "point", ("quat_apply_inverse", "quat_inv_mul_vec")),
-        Role("euler_to_matrix", ("euler",), "matrix",
-             ("euler_angles_to_matrix", "euler_to_rotmat", "euler_xyz_to_matrix", "euler2mat", "rpy2r")),
-        Role("matrix_to_euler", ("matrix",), "euler", ("matrix_to_euler_angles", "rotmat_to_euler", "mat2euler")),
-        Role("euler_to_quat", ("euler",), "quat",
-             ("euler_to_quaternion", "euler_xyz_to_quat", "quat_from_euler_xyz", "quat_from_euler", "euler2quat")),
-        Role("quat_to_euler", ("quat",), "euler",
-             ("quaternion_to_euler", "euler_xyz_from_quat", "get_euler_xyz", "qeuler", "quat2euler")),
-        Role("wrap_to_pi", ("angle",), "angle", ("wrap_angle", "wrap_yaw"), ("normalize_angle",)),
-    )
-}  # fmt: skip
+_VELOCITY = "compute_angular_velocity? compute_angular_velocities? angular_velocity? compute_angvel?"
+_ROLES = f"""
+rot6d_to_matrix six matrix: rotation_6d_to_matrix rot6d_to_rotmat cont6d_to_matrix ortho6d_to_matrix
+    compute_rotation_matrix_from_ortho6d
+matrix_to_rot6d matrix six: matrix_to_rotation_6d rotmat_to_rot6d matrix_to_cont6d
+reproject_rot6d six six flat: normalize_rot6d
+normalize_rot6d_delta residual six flat: normalise_rot6d_delta
+compose_rot6d_delta six+residual six flat:
+so3_log_map matrix vector: matrix_to_axis_angle so3_log rotmat_to_rotvec matrix_to_rotvec rotation_matrix_to_axis_angle
+    compact_axis_angle_from_matrix rotation_vector?
+so3_exp_map vector matrix: axis_angle_to_matrix so3_exp rotvec_to_rotmat rotvec_to_matrix batch_rodrigues
+    axis_angle_to_rotation_matrix axangle2mat angvec2r matrix_from_compact_axis_angle
+geodesic_R matrix+matrix angle: geodesic_angle rotation_angle_rad so3_relative_angle rotmat_geodesic_distance
+angvel_vec_from_R_seq sequence vector timed: angular_velocity_from_rotations? angular_velocity_from_rotmats? {_VELOCITY}
+angvel_from_quat_seq quat_sequence vector timed: quat_to_angular_velocity? angular_velocity_from_quats? {_VELOCITY}
+angvel_from_rot6d_seq six_sequence vector timed: rot6d_to_angular_velocity? angular_velocity_from_rot6d? {_VELOCITY}
+quat_to_matrix quat matrix: quaternion_to_matrix quat_to_rotmat unitquat_to_rotmat matrix_from_quat quat_to_rot_mat
+    quat_to_mat quat2mat q2r quaternion_to_rotation_matrix matrix_from_quaternion
+matrix_to_quat matrix quat: matrix_to_quaternion rotmat_to_quat rotmat_to_unitquat quat_from_matrix mat2quat r2q
+    rotation_matrix_to_quaternion quaternion_from_matrix
+rot6d_to_quat six quat: rotation_6d_to_quaternion cont6d_to_quaternion cont6d_to_quat
+quat_to_rot6d quat six: quaternion_to_rotation_6d quaternion_to_cont6d quat_to_cont6d quat_to_tan_norm
+quat_to_axis_angle quat vector: quaternion_to_axis_angle axis_angle_from_quat quat_to_angle_axis quat_to_rotvec
+    unitquat_to_rotvec quat_to_exp_map quat_to_scaled_angle_axis quat2axangle compact_axis_angle_from_quaternion
+axis_angle_to_quat vector quat: axis_angle_to_quaternion quat_from_angle_axis angle_axis_to_quat rotvec_to_quat
+    rotvec_to_unitquat exp_map_to_quat quat_from_scaled_angle_axis axangle2quat quaternion_from_compact_axis_angle
+quat_mul quat+quat quat: quaternion_multiply quaternion_raw_multiply quat_multiply quat_product qmul qmult qqmul
+    concatenate_quaternions
+quat_inverse quat quat: quaternion_invert quat_conjugate quaternion_conjugate quat_conjugation quat_inv qinv qinverse q_conj
+quat_rotate quat+point point: quaternion_apply quat_apply quat_rotate_vector quat_mul_vec quat_action qrot qvmul q_prod_vector
+quat_rotate_inverse quat+point point: quat_apply_inverse quat_inv_mul_vec
+euler_to_matrix euler matrix: euler_angles_to_matrix euler_to_rotmat euler_xyz_to_matrix euler2mat rpy2r
+matrix_to_euler matrix euler: matrix_to_euler_angles rotmat_to_euler mat2euler
+euler_to_quat euler quat: euler_to_quaternion euler_xyz_to_quat quat_from_euler_xyz quat_from_euler euler2quat
+quat_to_euler quat euler: quaternion_to_euler euler_xyz_from_quat get_euler_xyz qeuler quat2euler
+wrap_to_pi angle angle: wrap_angle wrap_yaw normalize_angle?
+"""
+"""Name, what it takes and gives, how it is laid out: its names in other libraries, loose ones with a question mark."""
+
+
+def _roles() -> Iterator[Role]:
+    for row in re.split(r"\n(?=\S)", _ROLES.strip()):
+        head, _, names = row.partition(":")
+        name, takes, gives, *flags = head.split()
+        kinds, other = [*map(_kind, (*takes.split("+"), gives))], names.split()
+        aliases, loose = (
+            tuple(each.rstrip("?") for each in other if each.endswith("?") == end) for end in (False, True)
+        )
+        yield Role(name, tuple(kinds[:-1]), kinds[-1], aliases, loose, flat="flat" in flags, timed="timed" in flags)
+
+
+def _kind(word: str) -> Kind:
+    return next(kind for kind in _KINDS if kind == word)
+
+
+ROLES: Mapping[str, Role] = {role.name: role for role in _roles()}
 """All roles by name."""
 
 
@@ -151,11 +144,6 @@ _FEW_OPERATIONS = 64
 _SHORTEST = 0.15
 _LARGEST_RADIANS = 2.0 * np.pi + MATCH
 """No angle in radians is larger; angles in degrees of the samples are."""
-
-
-def exp_map(vector_rad: FloatArray) -> FloatArray:
-    """Rotation (..., 3, 3) of a rotation vector (..., 3), axis times angle."""
-    return to_matrix(exponential(0.5 * vector_rad))
 
 
 def encoded(matrices: FloatArray, codec: Rot6d) -> FloatArray:
