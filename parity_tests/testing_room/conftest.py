@@ -18,7 +18,6 @@ import rigpact.reports.diagnosing.diagnose
 import rigpact.reports.diagnosing.evidence
 import rigpact.reports.running
 import rigpact.testing.items
-import rigpact.testing.properties
 import rigpact.testing.strategies  # noqa: F401
 
 with suppress(ImportError):

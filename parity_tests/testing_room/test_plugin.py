@@ -5,6 +5,7 @@ from shutil import copy
 import pytest
 
 from rigpact.contract import load_contract
+from rigpact.fixtures.mutants import MODEL_EDITS, edited_model
 from rigpact.reference_runtime import open_run
 from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.network import OnnxNetwork
@@ -56,7 +57,7 @@ def test_a_sound_character_passes_every_test(run_pytest, demo_words, engine_trac
     for name in (
         "contract", "check::RP104", "check::account", "signature", "free-run::Sneak_Turn",
         "teacher-parity::Sneak_Turn_prediction::state", "teacher-parity::Sneak_Turn_prediction::y_out",
-        "engine-trace::engine.trace.jsonl::next6d", "property::composition stays a rotation",
+        "engine-trace::engine.trace.jsonl::next6d", "property::the network stays finite",
     ):  # fmt: skip
         assert f"rigpact::{name}" in ran.outcomes
     assert ran.summary == f"rigpact: {len(ran.outcomes)} passed, 1 skipped on norm_template.json"
@@ -195,10 +196,16 @@ def test_fixtures_give_the_files_to_own_tests(run_pytest, demo_words, folder):
     assert ("2 skipped" in without.out, "no --rigpact-bundle" in without.out) == (True, True)
 
 
-def test_properties_fail_without_hypothesis(run_apart, run_pytest, demo_words, folder):
-    """What was not judged is not a pass; a loop that is declared not to renormalise is not a defect of the loop."""
-    ran = run_pytest(*QUICK, *demo_words, "--rigpact-set=reproject=none", "-k", "composition or packing")
-    assert (ran.status, list(ran.outcomes)) == (0, ["rigpact::property::rotations survive their packing"])
+def test_a_property_fails_without_hypothesis_and_where_it_does_not_hold(run_apart, run_pytest, demo_words, folder):
+    """What was not judged is not a pass; the smallest input that shows a defect is printed, the same in every run."""
+    model = folder / "model.onnx"
+    model.write_bytes(edited_model((DEMO / "model.onnx").read_bytes(), MODEL_EDITS["a NaN in one weight"]))
+    words = (*QUICK, *replaced(demo_words, DEMO / "model.onnx", model), "-k", "property")
+    first, again = run_pytest(*words), run_pytest(*words)
+    assert (first.status, failed(first)) == (1, ["property::the network stays finite"])
+    assert "outputs are not finite" in first.out
+    drawn = [each.out.partition("vectors=(")[2].partition("\n)")[0] for each in (first, again)]
+    assert drawn[0] == drawn[1] != ""
     (folder / "conftest.py").write_text(
         "import importlib.util as util\nfind = util.find_spec\n"
         "util.find_spec = lambda name, *rest: None if name == 'hypothesis' else find(name, *rest)\n"
@@ -207,20 +214,6 @@ def test_properties_fail_without_hypothesis(run_apart, run_pytest, demo_words, f
     properties = {outcome for name, outcome in ran.outcomes.items() if "::property::" in name}
     assert (ran.status, ran.outcomes["rigpact::signature"], properties) == (1, "passed", {"failed"})
     assert "pip install 'rigpact[testing]'" in ran.out
-
-
-@pytest.mark.nightly
-def test_a_property_that_does_not_hold_shows_what_it_drew(run_apart, demo_words, folder):
-    """The smallest input that shows it is printed, and it is the same in the next run."""
-    (folder / "conftest.py").write_text(
-        "from rigpact.reference_runtime.systems.enemy_animation.answer import OutputStages\n"
-        "sound = OutputStages.compose\n"
-        "OutputStages.compose = lambda self, delta, previous: sound(self, delta, previous) * 1.01\n"
-    )
-    ran = [run_apart(*QUICK, *demo_words, "-k", "keeps") for _ in range(2)]
-    assert (ran[0].status, "the identity as a delta moves the pose by 0.01" in ran[0].out) == (1, True)
-    drawn = [each.out.partition("previous=array(")[2].partition("\n)")[0] for each in ran]
-    assert drawn[0] == drawn[1] != ""
 
 
 def test_every_name_stands_once(run_pytest, demo_words, engine_trace, folder):
@@ -341,27 +334,28 @@ def test_rigpact_is_there_too():
 """
 
 
+WITH_FIXTURES = """
+def test_fixtures(rigpact_note, contract_of_theirs, rigpact_contract):
+    assert rigpact_note == 'theirs'
+    assert contract_of_theirs.THEIRS == 'contract'
+    assert rigpact_contract.numbers.bone_count > 0
+"""
+
+
 @pytest.fixture
 def hostile(tmp_path):
     """Write the repository; `mode` is its import mode."""
 
     def write(mode):
-        (tmp_path / "pyproject.toml").write_text(SETTINGS.format(mode=mode), encoding="utf-8")
-        (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
-        for name in OWN_PACKAGES:
-            package = tmp_path / name
-            package.mkdir()
-            (package / "__init__.py").write_text(f"THEIRS = {name!r}\n", encoding="utf-8")
-            (package / f"test_{name}.py").write_text(OWN_TEST.format(name=name), encoding="utf-8")
-        tests = tmp_path / "tests"
-        tests.mkdir()
-        (tests / "test_with_fixtures.py").write_text(
-            "def test_fixtures(rigpact_note, contract_of_theirs, rigpact_contract):\n"
-            "    assert rigpact_note == 'theirs'\n"
-            "    assert contract_of_theirs.THEIRS == 'contract'\n"
-            "    assert rigpact_contract.numbers.bone_count > 0\n",
-            encoding="utf-8",
-        )
+        texts = {
+            "pyproject.toml": SETTINGS.format(mode=mode), "conftest.py": CONFTEST,
+            "tests/test_with_fixtures.py": WITH_FIXTURES,
+            **{f"{name}/__init__.py": f"THEIRS = {name!r}\n" for name in OWN_PACKAGES},
+            **{f"{name}/test_{name}.py": OWN_TEST.format(name=name) for name in OWN_PACKAGES},
+        }  # fmt: skip
+        for name, text in texts.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
         return tmp_path
 
     return write

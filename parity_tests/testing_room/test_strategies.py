@@ -11,10 +11,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from rigpact.contract import Contract, UnusableInput
-from rigpact.contract.layout import INPUTS
 from rigpact.contract.pages.registry import find_system
-from rigpact.reference_runtime import open_run
-from rigpact.reference_runtime.files.run import run_frames
 from rigpact.reference_runtime.recordings.trace import Trace
 from rigpact.reports.geometry_parity.roles import ROLES
 from rigpact.testing import checks, plugin, strategies
@@ -31,19 +28,6 @@ def smallest():
     """The contract to which the strategy shrinks."""
     contract: Contract = find(strategies.contracts(knobs=("output_mode",)), lambda _: True, settings=FIND)
     return contract
-
-
-class Silence:
-    """A network whose residual is zero for every bone."""
-
-    name = "silence"
-
-    def __init__(self, contract):
-        self.bound_widths = tuple(contract.numbers.input_widths[name] for name in INPUTS)
-        self._width = contract.numbers.output.width
-
-    def run(self, inputs, frame):
-        return np.zeros((len(inputs[0]), self._width), np.float32)
 
 
 def scalar_products(matrix):
@@ -94,18 +78,6 @@ def test_a_knob_or_a_stage_that_is_none_is_refused(smallest):
         strategies.contracts(knobs=("compose_ordr",))
     with pytest.raises(UnusableInput, match="y_nrom"):
         find(strategies.traces(smallest, stages=("y_nrom",)), lambda _: True, settings=FIND)
-
-
-@SLOW
-@given(st.data())
-def test_clips_run_under_their_contract(data):
-    """A clip that the loop refuses tests nothing."""
-    contract = data.draw(strategies.contracts(knobs=("output_mode",)))
-    clip = data.draw(strategies.clips(contract, max_frames=4))
-    trace = run_frames(open_run(contract, Silence(contract), clip, "free", engine="numpy"), range(3), "drawn", "free")
-    assert trace.stages
-    assert all(np.isfinite(rows).all() for rows in trace.stages.values())
-    assert trace.header.fps == contract.fps == clip.fps
 
 
 @SLOW

@@ -1,7 +1,7 @@
 """For users' own tests and trainings: a pytest plugin that tests their files, hypothesis strategies, a capture of an environment.
 
     plugin.py, items.py         `pytest --rigpact-bundle FILE …`; pytest loads them, see docs/testing.md
-    checks.py, properties.py    the judgements of the plugin's items, for any system; independent of pytest
+    checks.py                   the judgements of the plugin's items, for any system; independent of pytest
     files.py                    the user's files; a judgement and its two exceptions
     scripts.py                  `agrees(step, recording)`; `capture(env)`: the contract of an environment, and its recorder
     strategies.py               contracts, rotations, six numbers, clips, traces; needs hypothesis

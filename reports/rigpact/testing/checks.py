@@ -1,11 +1,13 @@
 """The judgements of the plugin's items: a list of named checks of the user's files, for any system, without pytest.
 
 A judgement returns, or raises `Refuted` with a text for people, or `NotJudged` with what is missing. To add one: a
-function, and a row in the list of its family. `judgements` gives all of them in order.
+function, and a line in `judgements`, which gives all of them in order. Rules, comparisons, diagnoses and free runs are those of
+the gate.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from rigpact.contract.findings import Rule
 from rigpact.contract.rules.catalogue import FAMILIES
 from rigpact.contract.rules.family import Need, Texts, answers
 from rigpact.contract.settings.gate import RecordedRun
+from rigpact.contract.statistics import FloatArray
 from rigpact.reference_runtime.recordings.recording import TEACHER_STAGES, Recording
 from rigpact.reports.comparing.diff import compare_recordings
 from rigpact.reports.comparing.judgement import judge
@@ -35,7 +38,6 @@ from rigpact.testing.files import (
     refute,
     short_names,
 )
-from rigpact.testing.properties import property_judgements
 
 FREE_RUN_FRAMES = 300
 """Five seconds at 60 frames per second: long enough to show a diverging loop."""
@@ -53,7 +55,7 @@ def judgements(files: UserFiles, *, strict: bool, examples: int, seed: int | Non
     yield Judgement(("signature",), lambda: _signature(files))
     yield from _parity_judgements(files)
     yield from _trace_judgements(files)
-    yield from property_judgements(files, examples, seed)
+    yield Judgement(("property", "the network stays finite"), lambda: _stays_finite(files, examples, seed))
     yield from _free_runs(files)
 
 
@@ -84,18 +86,18 @@ def _check_judgements(files: UserFiles, *, strict: bool) -> Iterator[Judgement]:
 
 
 _NO_CLIP = "no clip: --rigpact-clip FILE"
-_NO_ROWS = "no teacher batch or prediction: --rigpact-clip FILE"
 _NO_PREDICTION = "no teacher prediction: --rigpact-clip FILE"
-_NO_BASELINE = "no settings that let findings be: --rigpact-config FILE with a baseline or [[lower]]"
-_ROWS = (Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION)
-_MISSING: Mapping[Need, Callable[[UserFiles], str]] = {
-    Need.SYSTEM_DATA: lambda files: "" if files.recordings else _NO_CLIP,
-    Need.MODEL: lambda files: "" if files.paths.onnx is not None else NO_MODEL,
-    Need.CLIP: lambda files: "" if files.clips_of_kind(Kind.RAW_CLIP) else _NO_CLIP,
-    Need.ROWS: lambda files: "" if files.clips_of_kind(*_ROWS) else _NO_ROWS,
-    Need.PREDICTION: lambda files: "" if files.clips_of_kind(Kind.TEACHER_PREDICTION) else _NO_PREDICTION,
+_GIVEN: Mapping[Need, tuple[Callable[[UserFiles], object], str]] = {
+    Need.SYSTEM_DATA: (lambda files: files.recordings, _NO_CLIP),
+    Need.MODEL: (lambda files: files.paths.onnx, NO_MODEL),
+    Need.CLIP: (lambda files: files.clips_of_kind(Kind.RAW_CLIP), _NO_CLIP),
+    Need.ROWS: (
+        lambda files: files.clips_of_kind(Kind.TEACHER_BATCH, Kind.TEACHER_PREDICTION),
+        "no teacher batch or prediction: --rigpact-clip FILE",
+    ),
+    Need.PREDICTION: (lambda files: files.clips_of_kind(Kind.TEACHER_PREDICTION), _NO_PREDICTION),
 }
-"""What people may give beside the contract, with the text of what the files lack; '' if nothing."""
+"""What people may give beside the contract, and what is said where it is not given."""
 _OF_A_SYSTEM = frozenset({Need.DOCUMENT, Need.CONTRACT, Need.SYSTEM_CONTRACT, Need.MODEL, Need.SYSTEM_DATA})
 _POSSIBLE: Mapping[Kind, frozenset[Need]] = {
     Kind.BUNDLE: frozenset(Need) - {Need.SYSTEM_CONTRACT, Need.CONTRACT_FILE, Need.DECLARATION, Need.SYSTEM_DATA},
@@ -105,22 +107,19 @@ _POSSIBLE: Mapping[Kind, frozenset[Need]] = {
 """What families may need with each kind of contract."""
 
 
-def _lets_findings_be(files: UserFiles) -> bool:
-    configuration = files.configuration
-    return configuration is not None and bool(configuration.baseline or configuration.lowerings)
-
-
 def _asked(files: UserFiles) -> Iterator[tuple[Texts, str]]:
     """Yield each family that can be run with this kind of contract, and the text of what it lacks; '' if nothing."""
-    kind = files.bundle.kind
+    kind, settings = files.bundle.kind, files.configuration
     for family in filter(lambda each: _POSSIBLE[kind].issuperset(each.needs), FAMILIES):
         yield family, _lacking(files, *family.needs)
     if not kind.is_of_a_system:
-        yield answers.families["BASELINE"], "" if _lets_findings_be(files) else _NO_BASELINE
+        lets_be = settings is not None and (settings.baseline or settings.lowerings)
+        why = "no settings that let findings be: --rigpact-config FILE with a baseline or [[lower]]"
+        yield answers.families["BASELINE"], "" if lets_be else why
 
 
 def _lacking(files: UserFiles, *needs: Need) -> str:
-    return next(filter(None, (_MISSING[need](files) for need in needs if need in _MISSING)), "")
+    return next((_GIVEN[need][1] for need in needs if need in _GIVEN and not _GIVEN[need][0](files)), "")
 
 
 def _rule(files: UserFiles, rule: Rule, *, strict: bool) -> None:
@@ -244,7 +243,46 @@ def _diagnosis(files: UserFiles, path: Path) -> Diagnosis:
     return diagnose_gathered(Gathered(recording, tuple(parts_of(recording, files.contract, drive, network))))
 
 
-# --- free run ---------------------------------------------------------------------------------------------------------
+# --- the model on drawn input, and on its own output ------------------------------------------------------------------
+
+
+LARGEST_Z = 8.0
+"""Range of a network's inputs: eight standard deviations."""
+
+
+def _stays_finite(files: UserFiles, examples: int, seed: int | None) -> None:
+    """Inputs within eight standard deviations give finite output, and the same output in a second call.
+
+    Without the package hypothesis it fails: a check that cannot run is missing. Without a seed, the draws are always the same.
+    """
+    if find_spec("hypothesis") is None:
+        raise Refuted(
+            "not judged: hypothesis is not installed: pip install 'rigpact[testing]', or leave it out: -k 'not property'"
+        )
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+    from hypothesis import strategies as st
+    from hypothesis.extra import numpy as st_numpy
+
+    widths = files.input_widths()
+    numbers = st.floats(-LARGEST_Z, LARGEST_Z, width=32, allow_subnormal=False)
+    rows = [st_numpy.arrays(np.float32, (1, width), elements=numbers, fill=st.just(0.0)) for width in widths.values()]
+
+    @settings(
+        max_examples=examples, derandomize=seed is None, deadline=None, database=None, print_blob=False,
+        suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
+    )  # fmt: skip
+    @given(st.tuples(*rows))
+    def drawn(vectors: tuple[FloatArray, ...]) -> None:
+        inputs = dict(zip(widths, vectors, strict=True))
+        first, second = (list(files.answers(inputs).values()) for _ in range(2))
+        wrong = sum(int((~np.isfinite(answer)).sum()) for answer in first)
+        if wrong:
+            raise Refuted(f"{wrong} of {sum(answer.size for answer in first)} outputs are not finite")
+        if not all(map(np.array_equal, first, second)):
+            raise Refuted("the same input gives another output the second time")
+
+    (drawn if seed is None else seeded(seed)(drawn))()
 
 
 def _free_runs(files: UserFiles) -> Iterator[Judgement]:

@@ -1,6 +1,6 @@
 """The user's files of any system, each read once and only when a judgement needs it; and what a judgement on them is."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -49,21 +49,16 @@ def not_judged(reason: str) -> None:
 
 def refute(findings: Iterable[Finding], *, strict: bool = False) -> None:
     """Raise `Refuted` if a finding is an error or, if strict, a warning."""
-    failing = [finding for finding in findings if finding_fails(finding, strict=strict)]
-    if failing:
-        raise Refuted("\n".join(map(finding_text, failing)))
-
-
-def finding_fails(finding: Finding, *, strict: bool) -> bool:
-    """Whether a finding refutes: an error always, a warning if strict."""
-    return finding.rule.severity is Severity.ERROR or (strict and finding.rule.severity is Severity.WARNING)
+    failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
+    found = [finding_text(finding) for finding in findings if finding.rule.severity in failing]
+    if found:
+        raise Refuted("\n".join(found))
 
 
 def finding_text(finding: Finding) -> str:
     """One finding for people: place, code, message, hint."""
-    place = f"{finding.file}#{finding.pointer}" if finding.pointer else finding.file
-    severity = finding.rule.severity.value
-    return f"{place}: {finding.rule.code} {severity}: {finding.message}\n  hint: {finding.rule.hint}"
+    rule = finding.rule
+    return f"{finding.place}: {rule.code} {rule.severity.value}: {finding.message}\n  hint: {rule.hint}"
 
 
 NO_MODEL = "no model: --rigpact-onnx FILE"
@@ -85,17 +80,10 @@ class Paths:
 
 def short_names(paths: Iterable[Path], *, suffix: bool) -> dict[Path, str]:
     """A unique name for each file: the file name; with its folder if two are equal; else the whole path."""
-    own = list(paths)
-    name_of: tuple[Callable[[Path], str], ...] = (
-        lambda path: path.name if suffix else _stem(path),
-        lambda path: f"{path.parent.name}/{path.name if suffix else _stem(path)}",
-        lambda path: path.as_posix(),
-    )
-    return next(
-        names
-        for names in ({path: name(path) for path in own} for name in name_of)
-        if len(set(names.values())) == len(names)
-    )
+    own = {path: path.name if suffix else _stem(path) for path in paths}
+    beside = {path: f"{path.parent.name}/{name}" for path, name in own.items()}
+    whole = {path: path.as_posix() for path in own}
+    return next(names for names in (own, beside, whole) if len(set(names.values())) == len(names))
 
 
 def _stem(path: Path) -> str:
@@ -123,11 +111,9 @@ class UserFiles:
     def project(self) -> Project:
         """The gate's project of these files."""
         paths = self.paths
-        bundle, companion, model = (
-            None if path is None else str(path) for path in (paths.bundle, paths.companion, paths.onnx)
-        )
+        companion, model = (None if path is None else str(path) for path in (paths.companion, paths.onnx))
         declared = declared_changes(paths.settings, paths.conventions)
-        project = Project(GateSettings(bundle=bundle, companion=companion, model=model, conventions=declared))
+        project = Project(GateSettings(str(paths.bundle), companion, model=model, conventions=declared))
         project.clip_paths = paths.clips  # literal paths: a bracket in a folder's name is not a pattern
         return project
 
@@ -156,18 +142,12 @@ class UserFiles:
 
     def driving_clips(self) -> list[Path]:
         """The clips that can drive a run: raw clips, and traces with all input stages of a system."""
-        given = set(self.system.graph.given)
-        traces = [path for path in self.recordings if given and given <= set(self._stages(path))]
+        given, traces = set(self.system.graph.given), []
+        for path in self.recordings if given else ():
+            file = open_file(path)  # a trace says its stages by itself, named columns only with the contract
+            trace = file.trace if file.kind is Kind.TRACE else self.project.recording_of(path).trace
+            traces += [path] * (given <= set(trace.stages))
         return [*self.clips_of_kind(Kind.RAW_CLIP), *traces]
-
-    def _stages(self, path: Path) -> Collection[str]:
-        # a trace says its stages by itself, named columns only with the contract
-        file = open_file(path)
-        return (file.trace if file.kind is Kind.TRACE else self.project.recording_of(path).trace).stages
-
-    def clip(self, path: Path) -> Any:
-        """One clip, to drive a run."""
-        return self.project.clip(path)
 
     def clip_named(self, names: Sequence[str | None]) -> Path | None:
         """The driving clip with one of these names, with or without its folder and suffix."""
@@ -181,20 +161,13 @@ class UserFiles:
             raise NotJudged(NO_MODEL)
         return self.project.network
 
-    @property
-    def input_order(self) -> Sequence[str]:
-        """The system's inputs in the order in which the model takes them."""
-        orders = [knob.name for knob in self.system.knobs.values() if isinstance(knob, InputOrder)]
-        found: Sequence[str] = self.contract.conventions[orders[0]] if orders else self.system.inputs
-        return found
-
     def input_widths(self) -> dict[str, int]:
-        """The width of each input, from the contract or, if it gives none, from the model."""
+        """The width of each input in the model's order, from the contract or, if it gives none, from the model."""
         bound = [entry.width for entry in self.network.signature.inputs]
-        return {
-            name: self.contract.fields(name).width or width or 0
-            for name, width in zip(self.input_order, bound, strict=True)
-        }
+        orders = [knob.name for knob in self.system.knobs.values() if isinstance(knob, InputOrder)]
+        names: Sequence[str] = self.contract.conventions[orders[0]] if orders else self.system.inputs
+        widths = zip(names, bound, strict=True)
+        return {name: self.contract.fields(name).width or width or 0 for name, width in widths}
 
     def answers(self, inputs: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The model's answers to rows (N, width) of its inputs, as the runtime uses them."""

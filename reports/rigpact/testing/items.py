@@ -1,8 +1,8 @@
-"""The plugin's collector and items. Imported only where `--rigpact-bundle` is given."""
+"""The plugin's collectors and items. Imported only where `--rigpact-bundle` is given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -10,68 +10,55 @@ import pytest
 
 from rigpact.contract.errors import UnusableInput
 from rigpact.testing.checks import judgements
-from rigpact.testing.files import Judgement, NotJudged, Refuted, UserFiles
+from rigpact.testing.files import Judgement, NotJudged, Paths, Refuted, files_of
 
 ROOT = "rigpact"
 
 
-class RigpactCollector(pytest.Collector):
-    """All judgements on the user's files; a child of the session, beside the collected files."""
+def collector_of(session: pytest.Session, paths: Paths) -> JudgementGroup:
+    """All judgements on the user's files, beside the collected files; its name is the first part of every item's name."""
+    option = session.config.option
 
-    files: UserFiles
-
-    @classmethod
-    def of(cls, session: pytest.Session, files: UserFiles) -> RigpactCollector:
-        """The collector of a session; its name is the first part of every item's name."""
-        made: RigpactCollector = cls.from_parent(session, name=ROOT, nodeid=ROOT, path=files.paths.bundle)
-        made.files = files
-        return made
-
-    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """One item for each judgement; an unreadable file fails the collection."""
-        option = self.config.option
+    def members() -> list[Judgement]:
         drawing = {"examples": option.rigpact_examples, "seed": option.rigpact_seed}
-        try:
-            found = list(judgements(self.files, strict=option.rigpact_strict, **drawing))
-        except UnusableInput as error:
-            raise self.CollectError(error.one_line()) from None
-        yield from _nodes(self, found, 0)
+        return list(judgements(files_of(paths), strict=option.rigpact_strict, **drawing))
+
+    return _group(session, members, 0, name=ROOT, nodeid=ROOT, path=paths.bundle)
 
 
-class RigpactGroup(pytest.Collector):
+def _group(parent: Any, members: Callable[[], Sequence[Judgement]], depth: int, **where: Any) -> JudgementGroup:
+    made: JudgementGroup = JudgementGroup.from_parent(parent, **where)
+    made.members, made.depth = members, depth
+    return made
+
+
+class JudgementGroup(pytest.Collector):
     """Judgements with the same first parts of their names: one node for each part, so pytest can find a name."""
 
-    members: list[Judgement]
+    members: Callable[[], Sequence[Judgement]]
     depth: int
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
-        """The members, grouped by the next part of their names."""
-        yield from _nodes(self, self.members, self.depth)
-
-
-def _nodes(parent: pytest.Collector, members: list[Judgement], depth: int) -> Iterator[pytest.Item | pytest.Collector]:
-    for name, group in groupby(members, key=lambda judgement: judgement.name[depth]):
-        own = list(group)
-        if len(own) == 1 and len(own[0].name) == depth + 1:
-            yield RigpactItem.of(parent, own[0])
-            continue
-        made: RigpactGroup = RigpactGroup.from_parent(parent, name=name)
-        made.members, made.depth = own, depth + 1
-        yield made
+        """The members, grouped by the next part of their names; an unreadable file fails the collection."""
+        try:
+            found = self.members()
+        except UnusableInput as error:
+            raise self.CollectError(error.one_line()) from None
+        for name, group in groupby(found, key=lambda judgement: judgement.name[self.depth]):
+            own = list(group)
+            if len(own) == 1 and len(own[0].name) == self.depth + 1:
+                item: RigpactItem = RigpactItem.from_parent(self, name=name)
+                item.judgement = own[0]
+                item.add_marker("rigpact")
+                yield item
+            else:
+                yield _group(self, lambda own=own: own, self.depth + 1, name=name)  # type: ignore[misc]
 
 
 class RigpactItem(pytest.Item):
-    """One judgement as a test."""
+    """One judgement as a test, marked `rigpact`."""
 
     judgement: Judgement
-
-    @classmethod
-    def of(cls, parent: pytest.Collector, judgement: Judgement) -> RigpactItem:
-        """The item of a judgement, marked `rigpact`."""
-        made: RigpactItem = cls.from_parent(parent, name=judgement.name[-1])
-        made.judgement = judgement
-        made.add_marker("rigpact")
-        return made
 
     def runtest(self) -> None:
         """Judge; a judgement that the files do not allow is skipped with its reason."""
@@ -86,8 +73,7 @@ class RigpactItem(pytest.Item):
         if isinstance(error, UnusableInput):
             return error.one_line()
         if isinstance(error, Refuted):
-            notes = [note for note in getattr(error, "__notes__", ()) if note.strip()]
-            return "\n".join([str(error), *notes])
+            return "\n".join([str(error), *(note for note in getattr(error, "__notes__", ()) if note.strip())])
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:

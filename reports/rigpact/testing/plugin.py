@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rigpact.contract.systems.contract import Contract
     from rigpact.reference_runtime.files.run import Run
     from rigpact.reference_runtime.recordings.trace import Trace
-    from rigpact.testing.files import UserFiles
+    from rigpact.testing.files import Paths, UserFiles
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +33,7 @@ def rigpact_files(pytestconfig: pytest.Config) -> UserFiles:
 @pytest.fixture(scope="session")
 def rigpact_contract(rigpact_files: UserFiles) -> Contract:
     """The contract that `--rigpact-bundle` and the conventions beside it declare."""
-    contract: Contract = rigpact_files.contract
-    return contract
+    return rigpact_files.contract
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +52,7 @@ def rigpact_clips(rigpact_files: UserFiles) -> dict[str, Any]:
     if not rigpact_files.paths.clips:
         pytest.skip("no --rigpact-clip")
     names = short_names(rigpact_files.paths.clips, suffix=False)
-    return {name: rigpact_files.clip(path) for path, name in names.items()}
+    return {name: rigpact_files.project.clip(path) for path, name in names.items()}
 
 
 @pytest.fixture(scope="session")
@@ -82,9 +81,6 @@ def rigpact_loop(rigpact_contract: Contract, rigpact_network: Any, rigpact_clips
 
     return start
 
-
-if TYPE_CHECKING:
-    from rigpact.testing.files import Paths
 
 __all__ = [
     "rigpact_clips", "rigpact_contract", "rigpact_files", "rigpact_loop", "rigpact_network", "rigpact_traces",
@@ -141,15 +137,13 @@ def _refuse_taken_for_tests(config: pytest.Config) -> None:
 
     pytest does this before a plugin can prevent it. It would then not read the user's own settings and conftest.
     """
-    words = [
-        word for word in config.invocation_params.args if str(word).startswith("--rigpact-") and "=" not in str(word)
-    ]
+    options = {f"--rigpact-{name}" for name in (*_SINGLE, *_REPEATED)}
+    words = [word for word in map(str, config.invocation_params.args) if word in options]
     start, settings = config.invocation_params.dir, config.inipath
     misled = config.rootpath != start if settings is None else not start.is_relative_to(settings.parent)
-    paths = [word for word in words if str(word).removeprefix("--rigpact-") in (*_SINGLE, *_REPEATED)]
-    if misled and paths:
+    if misled and words:
         raise pytest.UsageError(
-            f"{paths[0]} FILE: pytest took FILE for a test and {config.rootpath} for its root; write {paths[0]}=FILE"
+            f"{words[0]} FILE: pytest took FILE for a test and {config.rootpath} for its root; write {words[0]}=FILE"
         )
 
 
@@ -165,14 +159,10 @@ def _read_paths(config: pytest.Config) -> Paths:
     for name in _REPEATED:
         paths = [_existing(name, value, start) for value in getattr(option, f"rigpact_{name}")]
         setattr(option, f"rigpact_{name}", list(dict.fromkeys(paths)))
-    single = {name: _path(getattr(option, f"rigpact_{name}")) for name in _SINGLE if name != "bundle"}
-    return Paths(
-        bundle=Path(option.rigpact_bundle),
-        clips=tuple(map(Path, option.rigpact_clip)),
-        traces=tuple(map(Path, option.rigpact_trace)),
-        settings=tuple(option.rigpact_set),
-        **single,
-    )
+    one = {name: Path(value) if (value := getattr(option, f"rigpact_{name}")) else None for name in _SINGLE}
+    clips, traces = (tuple(map(Path, paths)) for paths in (option.rigpact_clip, option.rigpact_trace))
+    bundle, said = Path(option.rigpact_bundle), tuple(option.rigpact_set)
+    return Paths(bundle, one["companion"], one["onnx"], clips, traces, one["config"], one["conventions"], said)
 
 
 def _use_operations(config: pytest.Config) -> None:
@@ -191,10 +181,6 @@ def _use_operations(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--rigpact-operations {error.one_line()}") from None
 
 
-def _path(value: str | None) -> Path | None:
-    return None if value is None else Path(value)
-
-
 def _existing(name: str, value: str, start: Path) -> str:
     path = (start / value).resolve()
     if not path.is_file():
@@ -209,11 +195,9 @@ def pytest_make_collect_report(
     """Add our collector to the session's, whatever paths were given."""
     report = yield
     if isinstance(collector, pytest.Session) and _PATHS in collector.config.stash and report.result is not None:
-        from rigpact.testing.files import files_of
-        from rigpact.testing.items import RigpactCollector
+        from rigpact.testing.items import collector_of
 
-        files = files_of(collector.config.stash[_PATHS])
-        report.result = [*report.result, RigpactCollector.of(collector, files)]
+        report.result = [*report.result, collector_of(collector, collector.config.stash[_PATHS])]
     return report
 
 

@@ -24,10 +24,10 @@ from rigpact.contract.pages.registry import ENEMY_ANIMATION, find_system
 from rigpact.contract.skeleton import COLUMN_PAIRS
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.operations.geometry import exp_map
 from rigpact.reference_runtime.operations.six_numbers import Rot6d
 from rigpact.reference_runtime.recordings.clip import RawClip
 from rigpact.reference_runtime.recordings.trace import Trace, TraceHeader
-from rigpact.reports.geometry_parity.roles import exp_map
 
 try:
     from hypothesis import strategies as st
@@ -55,18 +55,14 @@ _HALF_TURN = 3.140625
 
 def rotations(shape: tuple[int, ...] = (), *, max_angle_rad: float = _HALF_TURN) -> st.SearchStrategy[FloatArray]:
     """Rotation matrices (*shape, 3, 3), float64, columns are axes, angles in [0, max_angle_rad]; shrinks to no rotation."""
-    return _vectors(shape, max_angle_rad).map(exp_map)
-
-
-def _vectors(shape: tuple[int, ...], max_angle_rad: float) -> st.SearchStrategy[FloatArray]:
-    """Rotation vectors (*shape, 3): a vector in the unit ball times the largest angle."""
     drawn = st_numpy.arrays(np.float64, (*shape, 3), elements=_COMPONENT, fill=st.just(0.0))
-    return drawn.map(lambda values: _into_ball(values) * max_angle_rad)
+    return drawn.map(
+        lambda values: exp_map(values / np.maximum(_length(values), 1.0) * max_angle_rad)
+    )  # in the unit ball
 
 
-def _into_ball(values: FloatArray) -> FloatArray:
-    size = np.sqrt(np.sum(values * values, axis=-1, keepdims=True))
-    return np.asarray(values / np.maximum(size, 1.0))
+def _length(values: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(np.sum(values * values, axis=-1, keepdims=True)))
 
 
 def poses(contract: Contract, frames: int = 1) -> st.SearchStrategy[FloatArray]:
@@ -96,7 +92,7 @@ def near_degenerate_rot6d(draw: st.DrawFn, bones: int = 1, conventions: Conventi
         return draw(st_numpy.arrays(np.int64, shape, elements=st.integers(0, choices - 1), fill=st.just(0)))
 
     drawn = draw(st_numpy.arrays(np.float64, (2, bones, 3), elements=_COMPONENT, fill=st.just(0.0)))
-    size = np.sqrt(np.sum(drawn * drawn, axis=-1, keepdims=True))
+    size = _length(drawn)
     first, other = np.where(size > 1e-3, drawn / np.maximum(size, 1e-3), np.array([1.0, 0.0, 0.0]))
     along, aside = _ALONG[pick(len(_ALONG), (bones, 1))], _LENGTHS[:_SHORT][pick(_SHORT, (bones, 1))]
     lengths = _LENGTHS[pick(len(_LENGTHS), (2, bones, 1))]
@@ -122,6 +118,7 @@ def bundles(draw: st.DrawFn, *, max_bones: int = 4, history: int | None = None) 
         sizes["Contacts"] = 2
     state = _layout({name: sizes[name] for name in draw(st.permutations(list(sizes)))})
     output = _layout({"BoneRotations6D": 6 * bones})
+    names = [*_NAMES[:bones], *(f"bone_{index:02d}" for index in range(len(_NAMES), bones))]
     spec = {"columns": list(draw(st.sampled_from([value.upper() for value in COLUMN_PAIRS]))), "order": "columns"}
     return {
         "fps": draw(st.sampled_from(RATES_HZ)),
@@ -129,7 +126,7 @@ def bundles(draw: st.DrawFn, *, max_bones: int = 4, history: int | None = None) 
         **_statistics(draw, "AngVel", 3 * bones), **_statistics(draw, "PoseHist", 6 * bones * past),
         "tanh_scales_rootvel": draw(_positive(2)), "tanh_scales_angvel": draw(_positive(3 * bones)),
         "tanh_scales_pose_hist": draw(_positive(6 * bones * past)), "pose_hist_len": past,
-        "meta": {"state_layout": state, "output_layout": output, "bone_names": _bone_names(bones), "rot6d_spec": spec},
+        "meta": {"state_layout": state, "output_layout": output, "bone_names": names, "rot6d_spec": spec},
     }  # fmt: skip
 
 
@@ -145,20 +142,17 @@ def contracts(
     if unknown:
         raise UnusableInput("knobs", ", ".join(unknown), f"some of {', '.join(known)}")
     changes = st.fixed_dictionaries({name: st.sampled_from(known[name].values) for name in knobs})
-    return st.builds(_contract, bundles(max_bones=max_bones, history=history), changes)
 
+    def contract(bundle: Mapping[str, Any], changed: Mapping[str, Any]) -> Contract:
+        document = file_to_document(bytes_to_json(orjson.dumps(bundle), DRAWN))
+        return bundle_to_contract(document).with_conventions(changed)
 
-def _contract(bundle: Mapping[str, Any], changes: Mapping[str, Any]) -> Contract:
-    document = file_to_document(bytes_to_json(orjson.dumps(bundle), DRAWN))
-    return bundle_to_contract(document).with_conventions(changes)
+    return st.builds(contract, bundles(max_bones=max_bones, history=history), changes)
 
 
 def _layout(sizes: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    start, entries = 0, {}
-    for name, size in sizes.items():
-        entries[name] = {"start": start, "size": size}
-        start += size
-    return entries
+    starts = np.cumsum([0, *sizes.values()]).tolist()
+    return {name: {"start": start, "size": size} for (name, size), start in zip(sizes.items(), starts, strict=False)}
 
 
 def _statistics(draw: st.DrawFn, name: str, width: int) -> dict[str, list[float]]:
@@ -166,7 +160,6 @@ def _statistics(draw: st.DrawFn, name: str, width: int) -> dict[str, list[float]
 
 
 def _positive(width: int) -> st.SearchStrategy[list[float]]:
-    """Numbers within `_SPREAD`."""
     return _channels(width, st.floats(*_SPREAD, width=32), 1.0)
 
 
@@ -177,10 +170,6 @@ def _channels(draw: st.DrawFn, width: int, elements: st.SearchStrategy[float], u
     for index, value in draw(st.lists(st.tuples(st.integers(0, width - 1), elements), max_size=4)):
         values[index] = value
     return values
-
-
-def _bone_names(count: int) -> list[str]:
-    return [_NAMES[index] if index < len(_NAMES) else f"bone_{index:02d}" for index in range(count)]
 
 
 # --- clips and traces -------------------------------------------------------------------------------------------------
