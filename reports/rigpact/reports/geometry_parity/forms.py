@@ -35,22 +35,6 @@ Named = tuple[Rule, Mapping[str, Any]]
 DEGREES = 180.0 / np.pi
 
 
-@dataclass(frozen=True)
-class EulerOrder:
-    """What is known of a function's order. exact: declared, so the case of the letters counts; source: who says so."""
-
-    letters: str | None = None
-    exact: bool = False
-    source: str = ""
-    in_degrees: bool = False
-
-    @property
-    def turns(self) -> "Turns":
-        """What it means: capitals turn about the moving axes, small letters about the fixed ones; only named, the moving ones."""
-        letters = (self.letters or "XYZ") if self.exact else (self.letters or "XYZ").upper()
-        return Turns(letters.lower(), (0, 1, 2)) if letters.isupper() else Turns(letters[::-1], (2, 1, 0))
-
-
 ORDERS = tuple("".join(each) for each in permutations("xyz"))
 
 
@@ -68,14 +52,26 @@ class Turns:
         named = " · ".join(f"R{axis}({'abc'[place]})" for axis, place in zip(self.axes, self.places, strict=True))
         return f"R = ({named})ᵀ" if self.inverse else f"R = {named}"
 
-    def is_said_by(self, order: EulerOrder) -> bool:
-        """Whether an order says these turns."""
-        letters = (order.letters or "").lower()
-        if order.exact:
-            return self == order.turns
-        by_axis = tuple("xyz".index(axis) for axis in self.axes)
-        same_axes = self.axes in (letters, letters[::-1])
-        return same_axes and not self.inverse and self.places in ((0, 1, 2), (2, 1, 0), by_axis)
+
+@dataclass(frozen=True)
+class EulerOrder:
+    """What is known of a function's order. exact: declared, so the case of the letters counts; source: who says so."""
+
+    letters: str | None = None
+    exact: bool = False
+    source: str = ""
+    in_degrees: bool = False
+
+    @property
+    def turns(self) -> list[Turns]:
+        """All that it may mean: capitals turn about the moving axes, small letters about the fixed ones; a name either."""
+        letters = self.letters or ""
+        if self.exact:
+            is_moving = letters.isupper()
+            return [Turns(letters.lower(), (0, 1, 2)) if is_moving else Turns(letters[::-1], (2, 1, 0))]
+        both = (letters.lower(), letters[::-1].lower()) if letters else ()
+        places = {axes: ((0, 1, 2), (2, 1, 0), tuple(map("xyz".index, axes))) for axes in both}
+        return [Turns(axes, each) for axes, several in places.items() for each in several]
 
 
 @dataclass(frozen=True)
@@ -124,11 +120,8 @@ def forms_of(kind: Kind, role: Role, declared: Conventions, said: EulerOrder) ->
             changed = declared.replaced({"rot6d_packing": packing, "rot6d_columns": pair})
             yield _six(changed, declared, is_inverse=is_inverse, is_mirrored=is_mirrored)
     elif kind == "euler":
-        every = [
-            Turns(axes, places, inverse)
-            for inverse, axes, places in product((False, True), ORDERS, permutations(range(3)))
-        ]
-        every.sort(key=lambda turns: (turns != said.turns, not turns.is_said_by(said)))
+        each = [*said.turns, *(Turns(*order) for order in product(ORDERS, permutations(range(3))))]
+        every = dict.fromkeys([*each, *(replace(turns, inverse=True) for turns in each)])
         for turns, scale in product(every, (DEGREES, 1.0) if said.in_degrees else (1.0, DEGREES)):
             yield _euler(turns, scale, said, verb)
     elif kind == "vector" and verb == "takes":
@@ -183,9 +176,9 @@ def _euler(turns: Turns, scale: float, said: EulerOrder, verb: str) -> ValueForm
         findings.append((rules.SCALED, {"verb": verb, "words": "degrees", "ratio": scale, "rows": ROWS}))
     if said.letters is None:
         findings.append((rules.ORDER_NOT_DECLARED, {"found": turns.words}))
-    elif turns.inverse and replace(turns, inverse=False).is_said_by(said):
+    elif turns.inverse and replace(turns, inverse=False) in said.turns:
         findings += inverse(verb, f"it computes {turns.words}")
-    elif not turns.is_said_by(said):
+    elif turns not in said.turns:
         values = {"found": turns.words, "declared": said.letters, "source": said.source}
         findings.append((rules.EULER_ORDER, values))
     return ValueForm(
