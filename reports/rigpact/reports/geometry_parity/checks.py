@@ -246,11 +246,11 @@ def check_degenerate(known: Known, facts: Facts) -> Iterator[Finding]:
         shown = "NaN" if np.isnan(broken[0][2]).any() else "infinity"
         yield known.finding(rules.NOT_FINITE, value=shown, cases=_cases_in_words(broken))
     is_kept = known.function.conventions.degenerate_axis == "zero" or _defect(known, known.value) > NO_ROTATION_FROM
-    off = {place: _defect(known, each[2]) for place, each in enumerate(outcomes) if each not in broken and not is_kept}
-    collapsed = {place: size for place, size in off.items() if size > NO_ROTATION_FROM}
+    finite = [each for each in outcomes if np.isfinite(each[2]).all()]
+    collapsed = [each for each in finite if not is_kept and _defect(known, each[2]) > NO_ROTATION_FROM]
     if collapsed:
-        cases = _cases_in_words([outcomes[place] for place in collapsed])
-        yield known.finding(rules.NO_ROTATION, cases=cases, defect=max(collapsed.values()))
+        worst = max(_defect(known, each[2]) for each in collapsed)
+        yield known.finding(rules.NO_ROTATION, cases=_cases_in_words(collapsed), defect=worst)
     if known.reading is not None:
         yield from _edges(known, known.reading.compute)
 
