@@ -137,6 +137,7 @@ SUBJECTS = (
         "std": {"none": normalised(MEAN, (1.01, 1.01, 1.01)), "variance": normalised(MEAN, (0.26, 0.2, 9.01)),
                 "root": normalised(MEAN, tuple(max(s**0.5 + 0.01, 0.2) for s in STD))},
         "epsilon": {"none": normalised(MEAN, (0.5, 0.2, 3.0))},
+        "summand_of": {"variance": normalised(MEAN, tuple(max((s * s + 0.01) ** 0.5, 0.2) for s in STD))},
         "applied": {"twice": twice(normalised(MEAN, (0.51, 0.2, 3.01))), "skipped": as_it_is},
     }),
     Subject("denormalise", GIVEN, f'operation = "denormalise", of = "x", {STATISTICS}', drawn(x=3), denormalised(MEAN, STD),

@@ -39,7 +39,8 @@ stages = [
     { name = "rates", operation = "blend", of = ["rates_before", "gyro"], weights = [0.6, 0.4] },
     { name = "rates_obs", operation = "affine", of = "rates", scale = 0.25 },
     { name = "obs", operation = "concatenate", of = ["local", "turn", "rates_obs"] },
-    { name = "seen", operation = "clip", of = "obs", lowest = -1.4, highest = 1.4 },
+    { name = "scaled", operation = "normalise", of = "obs", mean = 0.1, std = 0.5 },
+    { name = "seen", operation = "clip", of = "scaled", lowest = -3, highest = 3 },
     { name = "answer", operation = "network", names = "command" },
     { name = "torque", operation = "affine", of = "answer", scale = "gains" },
     { name = "mixed", operation = "linear_map", of = "torque", matrix = "mixer", size = 4 },
@@ -103,7 +104,8 @@ def _loop(edits: Edits) -> Given:
     body, grip = Rotation.from_quat(known["body"]), Rotation.from_quat(known["grip"])
     local, turn = put("local", body.inv().apply(near)), put("turn", _product(grip, body))
     rates = put("rates", _filtered(put("gyro_read", known["gyro"]), 0.6))
-    seen = np.clip(np.hstack([local, turn, put("rates_obs", 0.25 * rates)]), -1.4, 1.4).astype(np.float32)
+    obs = np.hstack([local, turn, put("rates_obs", 0.25 * rates)])
+    seen = np.clip((obs - 0.1) / 0.5, -3.0, 3.0).astype(np.float32)
     answer = np.tanh(seen @ WEIGHTS)
     torque = put("torque", answer * put("gains", np.array([0.8, 0.5, 0.6, 0.3])))
     mixer = put("mixer", np.array([[0.3, -1, -1, -1], [0.3, -1, 1, 1], [0.3, 1, 1, -1], [0.3, 1, -1, 1]]))
@@ -153,13 +155,15 @@ EDITS: dict[str, tuple[Edits, str, str]] = {
     "two gains exchanged, behind a mixer and a filter": (
         {"gains": lambda gains, _: gains[[0, 1, 3, 2]]}, "motors", "exchanged",
     ),
-    "a column of the mixer": ({"mixer": lambda mixer, _: mixer * [1.0, 1.0, 1.0, -1.0]}, "motors", "-1 times torque at yaw"),
+    "a column of the mixer": (
+        {"mixer": lambda mixer, _: mixer * [1.0, 1.0, 1.0, -1.0]}, "motors", "gains with the opposite sign",
+    ),
     "a vector left in the world": (
         {"local": lambda _, known: known["near"]}, "seen", "'local.direction': 'none'",
     ),
     "rates turned into the world": (
         {"rates_obs": lambda own, known: Rotation.from_quat(known["body"]).apply(own)},
-        "rates_obs", "rotated by body once more than it should be",
+        "scaled", "rotated by body once more than it should be at roll, pitch, yaw",
     ),
     "a limit of the length": ({"near": _shortened}, "local", "limited in its length to at most 1"),
     "a product the other way round": (
@@ -199,4 +203,12 @@ def test_a_quaternion_that_a_network_reads_has_a_sign(tmp_path: Path) -> None:
 def test_two_mistakes_at_two_ends_are_both_said(tmp_path: Path) -> None:
     """What one end tells of a state must not hide what is wrong at the other."""
     found = _explained(tmp_path, {**EDITS["rates turned into the world"][0], **EDITS["a column of the mixer"][0]})
-    assert (found.verdict, {relation.stage for relation in found.relations}) == ("explained", {"rates_obs", "motors"})
+    assert (found.verdict, {relation.stage for relation in found.relations}) == ("explained", {"scaled", "motors"})
+
+
+def test_a_claim_holds_behind_a_limit_too(tmp_path: Path) -> None:
+    """A limit hides what stood there: six times the rates explains all that it lets pass, and the wrong side of it not."""
+    found = _explained(tmp_path, {"rates_obs": lambda own, _: np.where(np.abs(6.0 * own) < 1.4, 6.0 * own, -3.0)})
+    assert found.verdict != "explained", [relation.sentence for relation in found.relations]
+    right = _explained(tmp_path, {"rates_obs": lambda own, _: 6.0 * own})
+    assert (right.verdict, len(right.relations)) == ("explained", 1)

@@ -87,11 +87,12 @@ def _measured(stage: Stage, frames: Any, rows: FloatArray, moved: Mapping[str, F
     rng = np.random.default_rng(0)
     largest = np.zeros(rows.shape)
     by = {name: (frames[name], np.nan_to_num(bound)) for name, bound in moved.items()}
+    is_unknown = np.any([np.isinf(bound).any(axis=1, keepdims=True) for bound in moved.values()], axis=0)
     for pattern in range(PATTERNS):
         signs = {name: sign_pattern(pattern, bound.shape, rng) for name, (_, bound) in by.items()}
         values = {name: known + signs[name] * bound for name, (known, bound) in by.items()}
-        changed = stage.computed(MovedFrames(frames, values))
-        largest = np.fmax(largest, distance(stage.measure, rows, changed))
+        moved_by = distance(stage.measure, rows, stage.computed(MovedFrames(frames, values)))
+        largest = np.fmax(largest, np.where(is_unknown & np.isnan(moved_by), np.inf, moved_by))
     return largest
 
 
@@ -251,7 +252,7 @@ def _own_bound(stage: Stage, frames: ReplayedFrames, rows: FloatArray, upstream:
     if handed_on is None:
         return own
     before = frames.shifted(replay_bound(frames, source, handed_on), -1)
-    return np.asarray(own + np.nan_to_num(before))
+    return np.asarray(own + np.nan_to_num(before, posinf=np.inf))
 
 
 def _nothing(stage: Stage, frames: ReplayedFrames) -> dict[str, FloatArray]:

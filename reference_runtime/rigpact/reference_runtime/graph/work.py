@@ -25,8 +25,8 @@ class Work:
     done: int = 0
     stops: Callable[[], None] = lambda: None
 
-    def add(self, rows: FloatArray, weight: int = 1) -> None:
-        """Count what one evaluation gave, (T, width)."""
+    def add(self, rows: FloatArray, weight: int = 1, evaluations: int = 1) -> None:
+        """Count what one evaluation gave, (T, width), or several together."""
         self.stops()
         frames = len(rows)
-        self.done += EACH + weight * (rows.size // max(frames, 1)) * min(frames, SEARCHED_FRAMES)
+        self.done += evaluations * EACH + weight * (rows.size // max(frames, 1)) * min(frames, SEARCHED_FRAMES)

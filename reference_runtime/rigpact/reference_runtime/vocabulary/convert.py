@@ -39,6 +39,8 @@ _SMALL = 1e-8
 _IN, _BETWEEN, _OUT = 4, 8, 8
 """Roundings that the numbers count as before they are a matrix (products and sums of the axes, degrees), of an entry of the
 matrix (sines, products of three turns), and of the result (a library function counts as 4, its scaling, storing)."""
+_DRIFT = 4096
+"""Roundings that may have moved the length of a quaternion before anybody makes it 1 again: a product a frame."""
 _PATTERNS = 6
 """Patterns of signs in which the roundings are tried."""
 
@@ -209,7 +211,8 @@ def _convert(use: Use) -> Built:
     def bound(frames: Frames, _rows: FloatArray, _upstream: Bounds) -> FloatArray:
         """How far the result moves when numbers and matrix are moved by their roundings; then the result's own.
 
-        Near the poles of Euler angles and half a turn, a rounding moves an angle far: no constant bound holds there.
+        Near the poles of Euler angles and half a turn, a rounding moves an angle far: no constant bound holds there. A product
+        of many quaternions drifts from the length 1: some sides make it 1 again, others write what they have.
         """
         numbers, write, read = wide(frames, source.name, size), writing.of(frames), reading.of(frames)
         turn, rng = sense.of(frames), np.random.default_rng(0)
@@ -226,7 +229,13 @@ def _convert(use: Use) -> Built:
             signs = [rng.choice((-1.0, 1.0), shape) for shape in (numbers.shape, matrix.shape)]
             largest[0] = np.fmax(largest[0], change(turn(read.to_matrix(numbers * (1.0 + gamma(_IN) * signs[0])))))
             largest[1] = np.fmax(largest[1], change(matrix + gamma(_BETWEEN) * sizes * signs[1]))
-        return np.asarray(largest.sum(axis=0) + gamma(_OUT) * np.abs(exact))
+        found = largest.sum(axis=0) + gamma(_OUT) * np.abs(exact)
+        if kind in QUATERNION_KINDS:
+            length = np.linalg.norm(numbers, axis=-1, keepdims=True)
+            drift = np.where(np.abs(length - 1.0) <= gamma(_DRIFT), np.abs(length - 1.0), 0.0)
+            found += change(turn(read.to_matrix(np.where(drift > 0.0, numbers / length, numbers))))
+            found += flat(np.broadcast_to(drift, (*matrix.shape[:-2], new_size))) * np.abs(exact)
+        return np.asarray(found)
 
     def planned(frames: Frames) -> Step:
         read, write, turn = reading.of(frames), writing.of(frames), int(sense.word_of(frames) == "transposed")

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Reading, Use
-from rigpact.contract.declared.values import Number
+from rigpact.contract.declared.values import Choice, Number
 from rigpact.contract.errors import Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Frames
@@ -223,8 +223,14 @@ def _norm(use: Use) -> Built:
 NORM = operation("norm", _norm, choices=("measure",), readings=LENGTHS)
 
 
+_SUMMED: Mapping[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "std": lambda std, epsilon: std + epsilon,
+    "variance": lambda std, epsilon: np.sqrt(std * std + epsilon),
+}
+
+
 def _normalise(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Built:
-    """Statistics for each channel. epsilon is added to std, floor is its least value; both default to 0.
+    """Statistics for each channel. epsilon is added to std, or to its square; floor is its least value; both default to 0.
 
     sign: whether `apply` takes the mean off (-1) or adds it.
     """
@@ -236,9 +242,13 @@ def _normalise(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Bu
     added = {"none": lambda value: 0.0 * value} if "epsilon" in use.table and not is_left_out else None
     epsilon = use.number("epsilon", 1, default=0.0, meaning="the summand of std", misread=added)
     floor = use.number("floor", 1, default=0.0)
+    both = use.value_of(std).reshape(-1), use.value_of(epsilon)
+    summed = Choice(_SUMMED["std"]) if added is None else use.choice(
+        "summand_of", _SUMMED, f"to what {use.stage} adds epsilon", default="std", shows=lambda apply: apply(*both),
+    )  # fmt: skip
     declared = (
         use.value_of(mean).reshape(-1),
-        np.maximum(use.value_of(std).reshape(-1) + use.value_of(epsilon), use.value_of(floor)),
+        np.maximum(_SUMMED[use.table.get("summand_of", "std")](*both), use.value_of(floor)),
     )
 
     def repeated(rows: FloatArray, count: int, *statistics: FloatArray) -> FloatArray:
@@ -252,15 +262,15 @@ def _normalise(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Bu
     )  # fmt: skip
 
     def statistics(frames: Frames) -> tuple[FloatArray, FloatArray]:
-        spread = np.maximum(std.of(frames).reshape(-1) + epsilon.of(frames), floor.of(frames))
+        spread = np.maximum(summed.of(frames)(std.of(frames).reshape(-1), epsilon.of(frames)), floor.of(frames))
         return mean.of(frames).reshape(-1), spread
 
     def bound(frames: Frames, rows: FloatArray, _upstream: Bounds) -> FloatArray:
-        """Four roundings each time; what one time has moved goes through the next, as the sizes of the terms do."""
+        """Five roundings each time; what one time has moved goes through the next, as the sizes of the terms do."""
         count, (centre, spread) = times.of(frames), statistics(frames)
         sizes = sign * np.abs(centre), np.abs(spread)  # no term cancels another
         moved = repeated(np.abs(wide(frames, source.name)), count, *sizes)
-        return np.broadcast_to(gamma(4 * count) * moved, rows.shape)
+        return np.broadcast_to(gamma(5 * count) * moved, rows.shape)
 
     def planned(frames: Frames) -> Step:
         rows = [np.broadcast_to(row, (width,)) for row in statistics(frames)]

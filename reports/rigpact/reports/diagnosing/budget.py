@@ -102,6 +102,12 @@ class Budget:
             part._end = self.work.done + share * max(self._end - self.work.done, 0.0)
         return part
 
+    def anew(self) -> Budget:
+        """As much again, for what is looked at after a search; both say together what was not tried."""
+        again = Budget(self.millions, self.says, self.work, _left=self._left)
+        again.start()
+        return again
+
     @property
     def is_spent(self) -> bool:
         """Whether nothing more may be tried. A budget that was not started is not spent."""

@@ -17,19 +17,29 @@ from rigpact.contract.conventions import InputOrder
 from rigpact.contract.systems.contract import Contract
 from rigpact.contract.systems.stage import Graph
 from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
-from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Cause, Diagnosis, Divergence, Sampled, StageVerdict, Verdict
-from rigpact.reports.diagnosing.explanation import Explanation, Mask, beyond, remaining, search
-from rigpact.reports.diagnosing.extent import Extent, extent_of
+from rigpact.reports.diagnosing.explanation import (
+    Explanation,
+    beyond,
+    extent_at,
+    first_divergence,
+    first_left,
+    first_not_finite,
+    remaining,
+    search,
+)
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
-from rigpact.reports.diagnosing.in_terms import claims, in_terms_of, is_simple, says_more
+from rigpact.reports.diagnosing.in_terms import claims, in_terms_of, is_simple, says_more, without_rows
 from rigpact.reports.diagnosing.judged import is_computed, what_was_seen, without_verdict
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.stage_error import StageError, WorstChannel, error_between, largest_in_unit
+from rigpact.reports.diagnosing.stage_error import (
+    StageError,
+    WorstChannel,
+    error_between,
+    largest_in_unit,
+)
 
-_OF_TERMS = 0.8
-"""The share of a budget with which what stages tell of others is searched; what was recorded itself is with the rest."""
 SaysStages = Callable[[Sequence[StageVerdict], Divergence | None], None]
 """Is told of every stage and of the first divergence before a search begins."""
 Otherwise = Callable[[], Diagnosis | None]
@@ -58,20 +68,20 @@ def diagnose(
     budget = budget or Budget.unlimited()
     hypotheses = Hypotheses(replace(evidence, work=budget.work), contract)
     stages = tuple(_stage_verdicts(hypotheses))
-    not_finite = _first_not_finite(evidence, contract)
-    first = _first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
+    not_finite = first_not_finite(evidence, contract)
+    first = first_divergence(hypotheses, {stage: {} for stage in hypotheses.judged}, not_finite)
     if not hypotheses.judged:
         return Diagnosis("undetermined", not_finite, stages, (), ())
     if not hypotheses.failing({}):
         agrees = _verdict_without_failures(hypotheses, first, allow_unjudged)
-        alike = tuple(_indistinguishable(hypotheses, {})) if with_alike else ()
-        return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses))
+        alike = tuple(_indistinguishable(hypotheses, {}, budget)) if with_alike else ()
+        cut = budget.search if budget.was_cut else None
+        return Diagnosis(agrees, first, stages, (), alike, seen=what_was_seen(hypotheses), search=cut)
     if says_stages is not None:
         says_stages(stages, first)
     budget.start()
     judged = Diagnosis("unexplained", first, stages, (), ())
-    most = budget.part(_OF_TERMS)
-    again = partial(diagnose, contract=contract, with_pairs=with_pairs, budget=most, with_alike=False, in_terms=False)
+    again = partial(diagnose, contract=contract, with_pairs=with_pairs, with_alike=False, in_terms=False)
     told = in_terms_of(hypotheses, judged, budget, again) if in_terms else None
     if told is not None and is_simple(told, hypotheses.failing({})):
         forgotten = None if evidence.fed_back is None else otherwise()  # what nothing records may be handed on never
@@ -82,7 +92,7 @@ def diagnose(
         knob: value for each in causes if each.stage not in unresolved for knob, value in each.changes.items()
     }
     found = [_cause(hypotheses, explanation, everywhere) for explanation in causes]
-    answer = partial(_answer, hypotheses, judged, not_finite, found, unresolved, everywhere)
+    answer = partial(_answer, hypotheses, budget, judged, not_finite, found, unresolved, everywhere)
     best = answer(())
     if not best.is_one_set_of_conventions:
         best = otherwise() or best
@@ -91,11 +101,13 @@ def diagnose(
     if told is not None and says_more(told, best):
         best = told
     verdict = "undetermined" if best.is_open and budget.was_cut else best.verdict  # what was not tried may explain it
-    return replace(best, search=budget.search, verdict=verdict)
+    best = replace(best, search=budget.search, verdict=verdict)
+    return without_rows(best) if in_terms else best
 
 
 def _answer(
     hypotheses: Hypotheses,
+    budget: Budget,
     judged: Diagnosis,
     not_finite: Divergence | None,
     found: Sequence[Cause],
@@ -118,11 +130,13 @@ def _answer(
     return replace(
         judged,
         verdict=verdict,
-        stages=tuple(replace(each, remains=_extent(hypotheses, each.stage, left)) for each in judged.stages),
+        stages=tuple(replace(each, remains=extent_at(hypotheses, each.stage, left)) for each in judged.stages),
         causes=named,
-        indistinguishable=tuple(_indistinguishable(hypotheses, everywhere)) if not unresolved and explained else (),
-        relations=tuple(replace(relation, excess=None) for relation in (*relations, *of_the_rest)),
-        first_unexplained=None if explained else _first_left(hypotheses, left, everywhere, partly, not_finite),
+        indistinguishable=tuple(_indistinguishable(hypotheses, everywhere, budget))
+        if not unresolved and explained
+        else (),
+        relations=(*relations, *of_the_rest),
+        first_unexplained=None if explained else first_left(hypotheses, left, everywhere, partly, not_finite),
     )
 
 
@@ -223,17 +237,8 @@ def _stage_verdicts(hypotheses: Hypotheses) -> list[StageVerdict]:
             verdicts.append(StageVerdict(stage.name, None, None, None, None, None, None, unit, needs))
             continue
         own = _judged_verdict(error, inherited.get(stage.name), unit, contract)
-        verdicts.append(replace(own, differs=_extent(hypotheses, stage.name, {stage.name: beyond(error)})))
+        verdicts.append(replace(own, differs=extent_at(hypotheses, stage.name, {stage.name: beyond(error)})))
     return verdicts
-
-
-def _extent(hypotheses: Hypotheses, stage: str, differs: Mapping[str, Mask]) -> Extent | None:
-    """Which parts of a stage differ, and in which frames; None where none does."""
-    error = hypotheses.error(stage, {})
-    if stage not in differs or error is None:
-        return None
-    layout = hypotheses.contract.fields(stage)
-    return extent_of(differs[stage], ~np.isnan(error.excess), layout, hypotheses.evidence.frame)
 
 
 def _judged_verdict(error: StageError, inherited: float | None, unit: str, contract: Contract) -> StageVerdict:
@@ -293,79 +298,19 @@ def _inherited(hypotheses: Hypotheses) -> Mapping[str, float]:
         for stage in hypotheses.judged:
             error, reference = hypotheses.error(stage, {}), block.computed(stage)
             if error is not None and reference is not None:
-                own, tolerance = error.replayed[here], error.tolerance[here]
+                own = error.replayed[here]
+                tolerance = np.where(np.isnan(error.excess[here]), np.inf, error.tolerance[here])
                 part = error_between(hypotheses.graph[stage], own, reference[rows], tolerance)
                 sizes[stage] = max(sizes.get(stage, 0.0), largest_in_unit(part, contract))
         start = here.stop
     return sizes
 
 
-def _first_left(
-    hypotheses: Hypotheses,
-    left: Mapping[str, Mask],
-    base: Changes,
-    partly: Mapping[str, Changes],
-    not_finite: Divergence | None,
-) -> Divergence | None:
-    """The first place that neither a cause nor a relation explains."""
-    under = {stage: {**base, **partly.get(stage, {})} for stage in left}
-    return _first_divergence(hypotheses, under, not_finite, left)
-
-
-def _first_divergence(
-    hypotheses: Hypotheses,
-    under: Mapping[str, Changes],
-    not_finite: Divergence | None,
-    left: Mapping[str, Mask] | None = None,
-) -> Divergence | None:
-    """The first frame that differs and, in it, the first stage; under: the stages to look at, each under its changes.
-
-    left: of each stage, the only values to look at. A non-finite value comes before all others.
-    """
-    evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
-    found = []
-    for stage, changes in under.items():
-        error = hypotheses.error(stage, changes)
-        if error is not None and left is not None:
-            error = replace(error, excess=np.where(left[stage], np.fmax(error.excess, np.nextafter(1.0, 2.0)), np.nan))
-        place = None if error is None else error.first_over
-        if error is not None and place is not None:
-            found.append((int(evidence.frame[place[0]]), names.index(stage), place, error))
-    if not found:
-        return not_finite
-    frame, index, (row, channel), error = min(found, key=lambda entry: entry[:2])
-    if not_finite is not None and (not_finite.frame, names.index(not_finite.stage)) <= (frame, index):
-        return not_finite
-    address, unit = channel_address(error.stage, channel, contract), hypotheses.graph[error.stage].shown_unit
-    error_there = error.at(row, _measured_with(error.stage, channel, contract))
-    return Divergence(frame, error.stage, address, largest_in_unit(error_there, contract), unit)
-
-
-def _measured_with(stage: str, channel: int, contract: Contract) -> slice:
-    """The channels whose error is one number: a whole rotation where angles are measured, else the channel alone."""
-    measure, field = contract.system.graph[stage].measure, contract.fields(stage).field_at(channel)
-    is_whole = field is not None and (measure.sizes is not None or measure.has_signless_quaternions)
-    return slice(field.start, field.stop) if field is not None and is_whole else slice(channel, channel + 1)
-
-
-def _first_not_finite(evidence: Evidence, contract: Contract) -> Divergence | None:
-    """The first non-finite recorded value: of the first such frame, the first stage of the loop."""
-    found = []
-    for place, name in enumerate(contract.system.graph.names):
-        if name in evidence.recorded:
-            bad = np.argwhere(~np.isfinite(evidence.recorded[name]))
-            if len(bad):
-                found.append((int(evidence.frame[bad[0][0]]), place, name, int(bad[0][1])))
-    if not found:
-        return None
-    frame, _, stage, channel = min(found)
-    return Divergence(frame, stage, channel_address(stage, channel, contract), None, "not finite")
-
-
-def _indistinguishable(hypotheses: Hypotheses, accepted: Changes) -> list[tuple[str, Any]]:
+def _indistinguishable(hypotheses: Hypotheses, accepted: Changes, budget: Budget) -> list[tuple[str, Any]]:
     """Single changes that fit this data as well as the conventions that explain it."""
     found = []
-    for changes in hypotheses.singles(hypotheses.judged, accepted):
+    every = hypotheses.singles(hypotheses.judged, accepted)
+    for changes in budget.anew().within(every, "what else fits this recording"):
         (knob,) = changes.keys() - accepted.keys()
         if not isinstance(hypotheses.contract.system.knobs[knob], InputOrder) and hypotheses.allows(changes):
             found.append((knob, changes[knob]))

@@ -10,15 +10,20 @@ one that only makes the tolerance wider.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.replayed import Evidence
+from rigpact.reports.comparing.stage_comparison import channel_address
 from rigpact.reports.diagnosing.budget import Budget
+from rigpact.reports.diagnosing.diagnosis import Divergence
+from rigpact.reports.diagnosing.extent import Extent, extent_of
 from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.relation import Relation
-from rigpact.reports.diagnosing.stage_error import NEARLY, StageError
+from rigpact.reports.diagnosing.stage_error import NEARLY, StageError, largest_in_unit
 
 MAX_PRODUCT = 512
 """Up to this many combinations of one stage's own knobs are all tried: the AngVel input has 60, the state 80."""
@@ -186,3 +191,74 @@ def beyond(error: StageError) -> Mask:
     """The values of a stage beyond their tolerance, (T, width)."""
     with np.errstate(invalid="ignore"):
         return np.asarray(error.excess > 1.0)
+
+
+def extent_at(hypotheses: Hypotheses, stage: str, differs: Mapping[str, Mask]) -> Extent | None:
+    """Which parts of a stage differ, and in which frames; None where none does."""
+    error = hypotheses.error(stage, {})
+    if stage not in differs or error is None:
+        return None
+    layout = hypotheses.contract.fields(stage)
+    return extent_of(differs[stage], ~np.isnan(error.excess), layout, hypotheses.evidence.frame)
+
+
+def first_left(
+    hypotheses: Hypotheses,
+    left: Mapping[str, Mask],
+    base: Changes,
+    partly: Mapping[str, Changes],
+    not_finite: Divergence | None,
+) -> Divergence | None:
+    """The first place that neither a cause nor a relation explains."""
+    under = {stage: {**base, **partly.get(stage, {})} for stage in left}
+    return first_divergence(hypotheses, under, not_finite, left)
+
+
+def first_divergence(
+    hypotheses: Hypotheses,
+    under: Mapping[str, Changes],
+    not_finite: Divergence | None,
+    left: Mapping[str, Mask] | None = None,
+) -> Divergence | None:
+    """The first frame that differs and, in it, the first stage; under: the stages to look at, each under its changes.
+
+    left: of each stage, the only values to look at. A non-finite value comes before all others.
+    """
+    evidence, contract, names = hypotheses.evidence, hypotheses.contract, hypotheses.graph.names
+    found = []
+    for stage, changes in under.items():
+        error = hypotheses.error(stage, changes)
+        if error is not None and left is not None:
+            error = replace(error, excess=np.where(left[stage], np.fmax(error.excess, np.nextafter(1.0, 2.0)), np.nan))
+        place = None if error is None else error.first_over
+        if error is not None and place is not None:
+            found.append((int(evidence.frame[place[0]]), names.index(stage), place, error))
+    if not found:
+        return not_finite
+    frame, index, (row, channel), error = min(found, key=lambda entry: entry[:2])
+    if not_finite is not None and (not_finite.frame, names.index(not_finite.stage)) <= (frame, index):
+        return not_finite
+    address, unit = channel_address(error.stage, channel, contract), hypotheses.graph[error.stage].shown_unit
+    error_there = error.at(row, _measured_with(error.stage, channel, contract))
+    return Divergence(frame, error.stage, address, largest_in_unit(error_there, contract), unit)
+
+
+def _measured_with(stage: str, channel: int, contract: Contract) -> slice:
+    """The channels whose error is one number: a whole rotation where angles are measured, else the channel alone."""
+    measure, field = contract.system.graph[stage].measure, contract.fields(stage).field_at(channel)
+    is_whole = field is not None and (measure.sizes is not None or measure.has_signless_quaternions)
+    return slice(field.start, field.stop) if field is not None and is_whole else slice(channel, channel + 1)
+
+
+def first_not_finite(evidence: Evidence, contract: Contract) -> Divergence | None:
+    """The first non-finite recorded value: of the first such frame, the first stage of the loop."""
+    found = []
+    for place, name in enumerate(contract.system.graph.names):
+        if name in evidence.recorded:
+            bad = np.argwhere(~np.isfinite(evidence.recorded[name]))
+            if len(bad):
+                found.append((int(evidence.frame[bad[0][0]]), place, name, int(bad[0][1])))
+    if not found:
+        return None
+    frame, _, stage, channel = min(found)
+    return Divergence(frame, stage, channel_address(stage, channel, contract), None, "not finite")

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
-from rigpact.reference_runtime.graph.replayed import Evidence, path_of
+import numpy as np
+
+from rigpact.contract.statistics import FloatArray
+from rigpact.reference_runtime.graph.replayed import Evidence, ReplayedFrames, path_of
 from rigpact.reports.diagnosing.budget import Budget
 from rigpact.reports.diagnosing.diagnosis import Diagnosis
-from rigpact.reports.diagnosing.explanation import ONE
+from rigpact.reports.diagnosing.explanation import ONE, beyond, extent_at, first_left
 from rigpact.reports.diagnosing.hypotheses import Hypotheses
 from rigpact.reports.diagnosing.relations.relation import CLAMPED
 from rigpact.reports.diagnosing.relations.terms import with_terms
-from rigpact.reports.diagnosing.stage_error import ENOUGH
+from rigpact.reports.diagnosing.stage_error import ENOUGH, stage_error
+
+_OF_TERMS = 0.8
+"""The share of a budget with which what stages tell of others is searched; what was recorded itself is with the rest."""
 
 
 def in_terms_of(
-    hypotheses: Hypotheses, judged: Diagnosis, budget: Budget, again: Callable[[Evidence], Diagnosis]
+    hypotheses: Hypotheses, judged: Diagnosis, budget: Budget, again: Callable[..., Diagnosis]
 ) -> Diagnosis | None:
     """The diagnosis of the terms that stages only hold, where no single convention explains everything.
 
@@ -24,32 +32,40 @@ def in_terms_of(
     """
     if budget.is_spent:
         return None
-    failing = hypotheses.failing({})
+    failing, most = hypotheses.failing({}), budget.part(_OF_TERMS)
     singles = budget.part().within(hypotheses.singles(failing, {}), ONE)
     if any(hypotheses.explains(changes) for changes in singles):
         return None
     agrees_first = sorted(hypotheses.judged, key=failing.__contains__)
     errors = [error for stage in agrees_first if (error := hypotheses.error(stage, {})) is not None]
-    best, known = None, [hypotheses.evidence.recorded.keys()]
-    for least, behind_terms, far in (
-        (ENOUGH, True, True),
-        (ENOUGH, True, False),
-        (ENOUGH, False, True),
-        (0.0, True, True),  # between ticks little is known
-    ):
-        evidence = with_terms(
-            hypotheses.evidence, hypotheses.contract, errors, least, behind_terms=behind_terms, far=far
+    with_told = partial(with_terms, hypotheses.evidence, hypotheses.contract, errors)
+    held, scaled = with_told(ENOUGH), with_told(ENOUGH, through=True)
+    likely = sorted((each for each in (scaled, held) if each is not None), key=partial(_differing, hypotheses))
+    others = (
+        with_told(least, far=far, behind_terms=behind_terms)
+        for least, far, behind_terms in (
+            (ENOUGH, False, True),
+            (ENOUGH, True, False),
+            (0.0, True, True),  # between ticks little is known
         )
+    )
+    best, known = None, [hypotheses.evidence.recorded.keys()]
+    for evidence in chain(likely, others):
         if evidence is None or evidence.recorded.keys() in known or _hides(hypotheses, evidence, failing):
             continue
         known.append(evidence.recorded.keys())
-        found = again(evidence)
+        found = _carried_on(hypotheses, evidence, again(evidence, budget=most.part(_OF_TERMS)))
         if found.causes or any(relation.is_rule for relation in found.relations):
             found = _as_terms(hypotheses, judged, evidence, found)
             best = found if best is None or says_more(found, best) else best
         if best is not None and is_simple(best, failing):
             break
     return best
+
+
+def _differing(hypotheses: Hypotheses, evidence: Evidence) -> int:
+    """How many stages differ with what is told: a mistake is simple where few do."""
+    return len(Hypotheses(evidence, hypotheses.contract).failing({}))
 
 
 def _as_terms(hypotheses: Hypotheses, judged: Diagnosis, evidence: Evidence, found: Diagnosis) -> Diagnosis:
@@ -93,3 +109,40 @@ def says_more(of_terms: Diagnosis, other: Diagnosis) -> bool:
     """Whether it leaves less open. Everything is explained by the fewer claims, a part nearer to the mistake, at a term."""
     left = [2 if not claims(each) else int(each.verdict != "explained") for each in (of_terms, other)]
     return left[0] < left[1] or (left[0] == left[1] and (left[0] == 1 or claims(of_terms) < claims(other)))
+
+
+def without_rows(found: Diagnosis) -> Diagnosis:
+    """The diagnosis as it is said."""
+    return replace(found, relations=tuple(relation.without_rows for relation in found.relations))
+
+
+def _carried_on(hypotheses: Hypotheses, told: Evidence, found: Diagnosis) -> Diagnosis:
+    """A diagnosis of what recorded stages tell of others, held against these.
+
+    A limit hides what stood before it, and no claim is judged there; what comes of the claim behind the limit is.
+    """
+    evidence, graph, contract = hypotheses.evidence, hypotheses.graph, hypotheses.contract
+    claimed, off = dict[str, FloatArray](), dict[str, FloatArray]()
+    for each in found.relations:
+        if each.stage not in evidence.recorded and each.is_rule and each.rows is not None:
+            rows, wide = claimed.get(each.stage, told.recorded[each.stage]), off.get(each.stage, told.off[each.stage])
+            claimed[each.stage] = np.where(np.isnan(each.rows), rows, each.rows).astype(np.float32)
+            off[each.stage] = np.where(np.isnan(each.rows), wide, each.bound)
+    follows = graph.after(tuple(claimed))
+    beside = {name: rows for name, rows in told.recorded.items() if name in evidence.recorded or name not in follows}
+    own_off = {name: wide for name, wide in told.off.items() if name in beside}
+    frames = ReplayedFrames(
+        replace(evidence, recorded={**beside, **claimed}, off={**own_off, **off}),
+        contract.with_conventions({knob: value for each in found.causes for knob, value in each.changes.items()}),
+    )
+    behind = [each for each in hypotheses.judged if claimed.keys() & path_of(graph, each, evidence.recorded)]
+    errors = [error for each in behind if (error := stage_error(frames, each)) is not None and not error.ok]
+    if errors and found.verdict == "explained":
+        left = {error.stage: beyond(error) for error in errors}
+        stages = (
+            replace(each, remains=extent_at(hypotheses, each.stage, left)) if each.stage in left else each
+            for each in found.stages
+        )
+        first = first_left(hypotheses, left, {}, {}, None)
+        found = replace(found, verdict="partly_explained", stages=tuple(stages), first_unexplained=first)
+    return without_rows(found)

@@ -182,11 +182,11 @@ def _error_in(frames: ReplayedFrames, name: str, *, few: bool) -> StageError | N
     found = judging_bound(frames, name, replayed, few=few) if far is None else JudgingBound(far)
     if evidence.precision is not None:
         found = found.widened(evidence.precision.error(recorded))
-    if name in evidence.off:
-        found = found.widened(evidence.off[name])
+    off = evidence.off.get(name, np.zeros(recorded.shape))
+    found = found.widened(np.where(np.isinf(off), 0.0, off))
     error = error_between(stage, recorded, replayed, found.bound)
-    if name in evidence.off:  # a number that nothing tells is not judged, whatever stands there
-        error = replace(error, excess=np.where(np.isinf(evidence.off[name]), np.nan, error.excess))
+    # a number that nothing tells is not judged, whatever stands there
+    error = replace(error, excess=np.where(np.isinf(off), np.nan, error.excess))
     return error if found.sampled is None else replace(error, judging=found)
 
 

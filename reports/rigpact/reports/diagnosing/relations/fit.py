@@ -153,8 +153,10 @@ class Fit:
     @property
     def relation(self) -> Relation:
         """The relation that the reading is."""
-        excess = np.full(self.subject.recorded.shape, np.nan)
-        excess[:, self.place.channels] = self.after
+        channels = self.place.channels
+        excess, rows, bound = np.full((3, *self.subject.recorded.shape), np.nan)
+        excess[:, channels] = self.after
+        rows[:, channels], bound[:, channels] = self.reading.rows[:, channels], self.reading.bound[:, channels]
         source = self.reading.source
         changed = np.flatnonzero((self.reading.rows != self.subject.replayed).any(axis=0))
         return Relation(
@@ -168,6 +170,8 @@ class Fit:
             source="" if source is None else source.name,
             channels=tuple((changed if source is None else source.channels).tolist()),
             excess=excess,
+            rows=rows,
+            bound=bound,
             cost=self.reading.cost,
             fitted=self.reading.fitted,
             is_rule=self.reading.is_rule,

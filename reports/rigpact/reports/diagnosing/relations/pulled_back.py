@@ -31,11 +31,11 @@ _ROUNDS = 12
 """Newton's steps: one for what is linear, more from where a function is flat."""
 _BACK = 0.25
 """The part of a step that is tried next where a step went too far."""
-_MOST_TOGETHER = 12
+MOST_TOGETHER = 12
 """Numbers that are solved together; a matrix of more is a network's."""
 _MOST_COLUMNS = 64
 """An input of more numbers is moved by digits only, number by number it would cost too much."""
-_SURE = 2.0**-10
+SURE = 2.0**-10
 """A matrix with a singular value below this part of the largest tells some direction badly."""
 _NONE, _SEVERAL = -1, -2
 _SMALLEST = float(np.finfo(np.float32).tiny)
@@ -49,6 +49,8 @@ class Stood:
     bound: FloatArray
     holds: bool = False
     """Whether the stage between only holds its numbers, from wherever and whenever."""
+    by_number: bool = False
+    """Whether it makes each of its numbers of one number."""
 
 
 def told_by_digits(
@@ -192,9 +194,10 @@ class _Numbers:
             return None
         slope = np.maximum(np.minimum(np.abs(above - found), np.abs(found - below)) / reach, _SMALLEST)
         off = np.full(own.size, np.inf)
-        off[self.told] = np.where(solved & ~is_flat, 2.0 * self.wide / slope + STORED * np.abs(held), np.inf)
+        with np.errstate(over="ignore"):
+            off[self.told] = np.where(solved & ~is_flat, 2.0 * self.wide / slope + STORED * np.abs(held), np.inf)
         holds = bool((found == held.astype(np.float32))[~is_flat].all())
-        return Stood(self._rows(held), off.reshape(own.shape), holds)
+        return Stood(self._rows(held), off.reshape(own.shape), holds, by_number=True)
 
     @property
     def _reach(self) -> FloatArray:
@@ -257,7 +260,7 @@ class _Block:
         own = self.inverse.own
         depends = self._depends()
         groups = [] if depends is None else _groups(depends)
-        if not groups or any(len(inputs) > min(len(answers), _MOST_TOGETHER) for inputs, answers in groups):
+        if not groups or any(len(inputs) > min(len(answers), MOST_TOGETHER) for inputs, answers in groups):
             return None
         held, found = own.copy(), self.base
         size = 2.0 * np.maximum(channel_reach(own)[0] / _PROBE, ROUGHLY)
@@ -327,11 +330,11 @@ class _Block:
             matrix = slopes[:, answers, : len(inputs)] / reach[inputs] * counted[:, answers, None]
             matrix = np.nan_to_num(matrix, posinf=0.0, neginf=0.0)
             sizes = np.linalg.svd(matrix, compute_uv=False)
-            back = np.linalg.pinv(matrix, rcond=_SURE)
+            back = np.linalg.pinv(matrix, rcond=SURE)
             step[:, inputs] = np.einsum("tio,to->ti", back, left[:, answers])
             reached = 2.0 * np.einsum("tio,to->ti", np.abs(back), wide[:, answers])
             reached += STORED * np.abs(held[:, inputs]).max(axis=1, keepdims=True)
-            off[:, inputs] = np.where(sizes[:, -1:] > _SURE * sizes[:, :1], reached, np.inf)
+            off[:, inputs] = np.where(sizes[:, -1:] > SURE * sizes[:, :1], reached, np.inf)
         return step, off
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -83,7 +83,8 @@ class Relation(AsJson):
 
     ratio: the largest error that is left in those frames, in tolerances. source: the input that it is said of, else empty;
     channels: those of it, or of the vector that `place` names. excess: (T, width) of the stage, the error under the relation in
-    tolerances; NaN where it says nothing. A diagnosis that was made keeps no excess. cost, fitted, is_rule, family: those of its
+    tolerances, and rows and bound, what the stage would hold; NaN where it says nothing. A diagnosis that was made keeps none of
+    them. cost, fitted, is_rule, family: those of its
     reading; what is no rule explains nothing. frames_left: the numbers of the judged frames in which it does not hold.
     """
 
@@ -98,11 +99,18 @@ class Relation(AsJson):
     source: str = ""
     channels: tuple[int, ...] = ()
     excess: Any = field(default=None, metadata={"kept": False})
+    rows: Any = field(default=None, metadata={"kept": False})
+    bound: Any = field(default=None, metadata={"kept": False})
     cost: int = 0
     fitted: int = 0
     is_rule: bool = True
     frames_left: tuple[int, ...] = ()
     family: MadeBy = ("", "")
+
+    @property
+    def without_rows(self) -> Relation:
+        """The relation as it is said."""
+        return replace(self, excess=None, rows=None, bound=None)
 
     @property
     def is_whole(self) -> bool:

@@ -26,7 +26,7 @@ from rigpact.reports.diagnosing.hypotheses import Changes, Hypotheses
 from rigpact.reports.diagnosing.relations.families.by_rotations import by_rotations
 from rigpact.reports.diagnosing.relations.families.clock import clock
 from rigpact.reports.diagnosing.relations.families.fitted import fitted_numbers, fitted_tables
-from rigpact.reports.diagnosing.relations.families.forward import fitted_constants, fitted_forward
+from rigpact.reports.diagnosing.relations.families.forward import fitted_forward
 from rigpact.reports.diagnosing.relations.families.in_time import in_time
 from rigpact.reports.diagnosing.relations.families.inputs import inputs
 from rigpact.reports.diagnosing.relations.families.maps import limited_each, mapped
@@ -92,10 +92,10 @@ def _edited(stage: Stage, words: str, known: DivergentStage) -> Mapping[str, Flo
 
 
 Family = Callable[[Target], Iterator[CandidateEdit]]
-WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, played, stuck)
+WITHOUT_A_NUMBER: tuple[Family, ...] = (on_one_line, zeroed, exchanged, by_rotations, played, stuck)
 """Edits of numbers wherever they stand: of the answer, or of an input that can be worked back from it."""
 WITH_NUMBERS: tuple[Family, ...] = (
-    on_fitted_line, turned_vectors, by_rotations, elsewhere, of_other_vectors, mapped, clock, in_time, lines_in_few_frames,
+    on_fitted_line, turned_vectors, elsewhere, of_other_vectors, mapped, clock, in_time, lines_in_few_frames,
 )  # fmt: skip
 """The same, with a number that is fitted, or from anywhere in the recording."""
 OF_STAGES: tuple[Callable[[DivergentStage], Iterator[CandidateEdit]], ...] = (
@@ -234,7 +234,9 @@ def _merged(subject: DivergentStage, found: Sequence[Relation]) -> list[Relation
         if not others:
             merged.append(first)
             continue
-        excess = np.fmax.reduce([first.excess, *(other.excess for other in others)])
+        excess, rows, bound = (
+            np.fmax.reduce([getattr(each, name) for each in (first, *others)]) for name in ("excess", "rows", "bound")
+        )
         judged, beyond = ~np.isnan(excess).all(axis=1), (excess > 1.0).any(axis=1)
         place = subject.place_of(np.flatnonzero((~np.isnan(excess)).any(axis=0)))
         merged.append(
@@ -242,6 +244,8 @@ def _merged(subject: DivergentStage, found: Sequence[Relation]) -> list[Relation
                 first,
                 place=place.name,
                 excess=excess,
+                rows=rows,
+                bound=bound,
                 frames=int(judged.sum()),
                 frames_explained=int((judged & ~beyond).sum()),
                 frames_left=tuple(subject.evidence.frame[judged & beyond].tolist()),
@@ -360,7 +364,6 @@ def _of_inputs(subject: DivergentStage, every: Sequence[Target]) -> Iterator[Can
     yield from _from(inputs, subject, chosen, worked_back)
     yield from _from(turned_inputs, subject, list(subject.before))
     yield from _from(fitted_forward, subject, list(subject.before))
-    yield from _from(fitted_constants, subject)
 
 
 def _that_say_little(subject: DivergentStage, every: Sequence[Target]) -> Iterator[CandidateEdit]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,10 @@ ROUGHLY = 1e-3
 
 
 class DivergentStage:
-    """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the finite ones beyond their tolerance."""
+    """One failing stage. recorded, replayed, bound: (T, width) float64; failing: the finite ones beyond their tolerance.
+
+    rounding: the bound of its replay; bound: the same, inf where nothing tells what was recorded.
+    """
 
     def __init__(
         self,
@@ -57,14 +61,15 @@ class DivergentStage:
         wanted: who may make readings; everybody if it is None. differs: every recorded stage that no convention explains.
         was_recorded: what the recording has, where edits stand in the evidence too.
         """
-        self.wanted, self.differs = wanted, differs
+        self.wanted, self.differs, self.worked_back = wanted, differs, dict[str, Any]()
         self.was_recorded = evidence.recorded.keys() if was_recorded is None else was_recorded
         self.evidence, self.contract, self.budget = evidence, contract, budget or Budget.unlimited()
         self.stage: Stage = contract.system.graph[error.stage]
         self.frames = frames or ReplayedFrames(evidence, contract)
         error = self.error = self._with_lost_digits(error)
         self.recorded, self.replayed = error.recorded.astype(np.float64), error.replayed.astype(np.float64)
-        self.bound = np.asarray(error.tolerance, np.float64)
+        self.rounding = np.asarray(error.tolerance, np.float64)
+        self.bound = np.where(np.isinf(evidence.off.get(error.stage, 0.0)), np.inf, self.rounding)
         with np.errstate(invalid="ignore"):
             self.failing: NDArray[np.bool_] = (error.excess > 1.0) & np.isfinite(error.recorded)
         self.groups = groups_of(contract.fields(self.stage.name))
@@ -94,7 +99,7 @@ class DivergentStage:
             return ChannelSet(self.stage.name, channels, is_whole=True)
         if len(self.groups) > 1:
             for group in self.groups:
-                if len(channels) == group.stop - group.start and (channels == np.arange(group.start, group.stop)).all():
+                if np.array_equal(channels, np.arange(group.start, group.stop)):
                     return ChannelSet(f"{self.stage.name}[{group.name}]", channels)
         return ChannelSet(f"{self.stage.name} of {names_of(self.contract.fields(self.stage.name), channels)}", channels)
 
@@ -119,16 +124,16 @@ class DivergentStage:
         evidence = replace(evidence, recorded={**evidence.recorded, **_stored({name: rows})})
         return self.rows_of(evidence)
 
-    def rows_of(self, evidence: Evidence) -> FloatArray | None:
-        """The stage computed from other evidence, float64; None where that is not known."""
-        found = self._rows(ReplayedFrames(evidence, self.contract))
+    def rows_of(self, evidence: Evidence, contract: Contract | None = None) -> FloatArray | None:
+        """The stage computed from other evidence, or under another contract, float64; None where that is not known."""
+        found = self._rows(ReplayedFrames(evidence, contract or self.contract))
         return None if found is None else found.astype(np.float64)
 
     def reading(
         self, place: ChannelSet, kind: str, words: str, rows: FloatArray, bound: FloatArray, fitted: int = 0
     ) -> CandidateEdit:
         """A reading of a place: its rows and their bound are put into those of the stage."""
-        every, bounds = self.replayed.copy(), self.bound.copy()
+        every, bounds = self.replayed.copy(), self.rounding.copy()
         every[:, place.channels], bounds[:, place.channels] = rows, bound
         return CandidateEdit(kind, words, every, bounds, fitted, place)
 
@@ -221,9 +226,7 @@ class DivergentStage:
 
     def rows_under(self, contract: Contract, few: Sequence[int] | None = None) -> FloatArray | None:
         """The stage computed under another contract, float64; few: of those recorded frames only."""
-        evidence = self.evidence if few is None else self.evidence.at_rows(few)
-        found = self._rows(ReplayedFrames(evidence, contract))
-        return None if found is None else found.astype(np.float64)
+        return self.rows_of(self.evidence if few is None else self.evidence.at_rows(few), contract)
 
     def recomputed(
         self,
@@ -253,7 +256,7 @@ class DivergentStage:
         bound = self._bound_of(frames, rows, written) + self.lost_in_writing(self.recorded)
         wide = {name: np.abs(own - stored[name]) + (off or {}).get(name, 0.0) for name, own in changed.items()}
         bound = bound + self._moved_by(wide, evidence, contract, rows)  # the change was stored as float32, too
-        return CandidateEdit(kind, words, rows.astype(np.float64), np.maximum(bound, self.bound), fitted)
+        return CandidateEdit(kind, words, rows.astype(np.float64), np.maximum(bound, self.rounding), fitted)
 
     def _moved_by(
         self, off: Mapping[str, FloatArray], evidence: Evidence, contract: Contract, rows: FloatArray
@@ -303,7 +306,7 @@ class DivergentStage:
         if self._few is not None:
             trial = ReplayedFrames(self.evidence.at_rows(self._few), self.contract)
             every = other_answers(self.stage, trial)
-            near = {words for words, rows, _ in every if self._fits_roughly(rows, self._few)}
+            near = {words for words, rows, _ in every if self._are_few(self._apart_roughly(rows, self._few))}
         for words, rows, bound in () if near == set() else other_answers(self.stage, self.frames, near):
             if self._explains_roughly(rows):
                 yield words, rows, bound()
@@ -351,9 +354,6 @@ class DivergentStage:
         except UnusableInput:
             return None
         return None if rows is None or rows.shape[1] != self.recorded.shape[1] else rows
-
-    def _fits_roughly(self, rows: FloatArray, few: Sequence[int] | slice) -> bool:
-        return self._are_few(self._apart_roughly(rows, few))
 
     def _explains_roughly(self, rows: FloatArray) -> bool:
         """Whether rows fit, and bring near what differed: else they are not readings, and need no bound."""

@@ -194,7 +194,7 @@ class Target:
                 yield replace(found, source=ChannelSet(self.name, channels), pieces=pieces, is_rule=is_rule)
             return
         lost = subject.lost_in_writing(subject.recorded[:, channels])
-        bound = np.abs(steepness) * np.maximum(subject.bound[:, channels] - lost, 0.0) + extra
+        bound = np.abs(steepness) * np.maximum(subject.rounding[:, channels] - lost, 0.0) + extra
         bound = bound + lost + gamma(_OPERATIONS) * np.abs(rows)
         found = subject.reading(subject.place_of(channels), kind, words, rows, bound, fitted)
         yield replace(found, pieces=pieces, is_rule=is_rule)

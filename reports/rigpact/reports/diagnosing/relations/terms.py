@@ -28,15 +28,23 @@ _NEAR = 2
 
 
 def with_terms(
-    evidence: Evidence, contract: Contract, errors: Iterable[StageError], least: float, *, behind_terms: bool, far: bool
+    evidence: Evidence,
+    contract: Contract,
+    errors: Iterable[StageError],
+    least: float,
+    *,
+    behind_terms: bool = True,
+    far: bool = True,
+    through: bool = False,
 ) -> Evidence | None:
     """The evidence with what some recorded stages tell of stages that were not recorded; None where they tell nothing.
 
     errors: of those that agree, then of those that differ. A vector is told where the stages behind it only hold its numbers,
     or where it is handed on. least: the share of its numbers that must be known. behind_terms: whether what is handed on is
-    told by what a term that differs is computed from it. far: whether to go farther back than two stages.
+    told by what a term that differs is computed from it. far: whether to go farther back than two stages. through: whether terms
+    are told too whose observation is scaled, number by number.
     """
-    way = _Way(evidence, contract, least, behind_terms, far)
+    way = _Way(evidence, contract, least, behind_terms, far, through)
     for error in errors:
         with np.errstate(invalid="ignore"):
             failing = np.asarray(error.excess > 1.0)
@@ -60,6 +68,7 @@ class _Way:
     least: float
     behind_terms: bool
     far: bool
+    through: bool
     recorded: dict[str, FloatArray] = field(default_factory=dict)
     off: dict[str, FloatArray] = field(default_factory=dict)
     right: set[str] = field(default_factory=set)
@@ -88,12 +97,14 @@ class _Way:
             is_handed_on, is_behind_a_term = each in self._handed_on, stood.holds and name in self.recorded
             if is_handed_on and each in self.right and differs.any():
                 continue
-            if not found.holds and not (self._leads_on(each) and (self.behind_terms or not is_behind_a_term)):
+            is_behind_a_scale = self.through and found.by_number and len(graph[each].needs) > 1
+            is_told = stood.holds and (found.holds or is_behind_a_scale)
+            if not is_told and not (self._leads_on(each) and (self.behind_terms or not is_behind_a_term)):
                 continue
-            if found.holds or is_handed_on:
+            if is_told or is_handed_on:
                 self.recorded[each], self.off[each] = found.held, found.bound
-            if (found.holds or not is_handed_on) and (self.far or steps < _NEAR):
-                self.follow(each, found, differs, steps + 1)
+            if (is_told or not is_handed_on) and (self.far or steps < _NEAR):
+                self.follow(each, replace(found, holds=is_told), differs, steps + 1)
 
     def _leads_on(self, name: str) -> bool:
         """Whether something on the way to a stage, or itself, is handed on to the next frame."""
@@ -105,8 +116,7 @@ class _Way:
         looks_around = stage.reach_of(self.contract) != (0, 0)
         few = sorted({place * len(own) // _FEW for place in range(_FEW)})
         inverse = Inverse(partial(rows_from, self._frames, stage, name), np.nan_to_num(own), few, looks_around)
-        found = inverse.stood(stood.held, stood.bound, failing, in_part=True)
-        return None if found is None else replace(found, holds=found.holds and stood.holds)
+        return inverse.stood(stood.held, stood.bound, failing, in_part=True)
 
 
 def rows_from(

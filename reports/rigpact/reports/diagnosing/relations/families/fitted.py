@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rigpact.contract.statistics import FloatArray
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.lines import almost_all, roundest
-from rigpact.reports.diagnosing.relations.pulled_back import STORED, of_channels, told_by_digits
+from rigpact.reports.diagnosing.relations.pulled_back import MOST_TOGETHER, STORED, SURE, of_channels, told_by_digits
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, Channels, listed, names_of
 from rigpact.reports.diagnosing.relations.subject import FEW, ROUGHLY, DivergentStage
 from rigpact.reports.diagnosing.stage_error import NEARLY
@@ -58,12 +58,16 @@ CHANGES: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """An array of the contract and what the values of the stage leave open of its entries, (N,) each; known: which were told."""
+    """An array of the contract and what the values of the stage leave open of its entries, (N,) each.
+
+    known: which were told. of: the entry that each channel of the stage comes from, (W,); -1 where that is none or several.
+    """
 
     array: Array
     low: FloatArray
     high: FloatArray
     known: NDArray[np.bool_]
+    of: NDArray[np.intp]
 
     @property
     def differs(self) -> NDArray[np.bool_]:
@@ -96,18 +100,16 @@ def fitted_tables(subject: DivergentStage) -> Iterator[CandidateEdit]:
 
 def _readings(subject: DivergentStage, wanted: Callable[[int], bool]) -> Iterator[CandidateEdit]:
     """wanted: by how many numbers are fitted."""
-    if subject.stage.is_answer:
-        return
     arrays = list(arrays_of(subject.contract))
-    is_finite = bool(np.isfinite(subject.recorded).all())
     for array in arrays:
-        entries = _entries(subject, array) if is_finite else None
-        table = None if entries is None else _table(subject, array, entries)
+        if array.name not in subject.worked_back:
+            subject.worked_back[array.name] = _worked_back(subject, array)
+        table = subject.worked_back[array.name]
         if table is not None:
             namings = _namings(subject, table, arrays) if table.differs.any() else ()
             yield from _first_of(subject, array, (naming for naming in namings if wanted(naming[2])))
         is_told = table is not None and subject.evidence.precision is None  # few digits may not tell the entries
-        if wanted(0) and not is_told and _may_mend(subject, array):
+        if wanted(0) and not is_told and not subject.stage.is_answer and _may_mend(subject, array):
             for word, change in CHANGES.items():
                 yield from _first_of(subject, array, [(word, change(array.values), 0)])
 
@@ -120,6 +122,21 @@ def _may_mend(subject: DivergentStage, array: Array) -> bool:
         return True
     reached = subject.failing & (own != moved).any(axis=0)
     return bool(np.count_nonzero(reached) >= NEARLY * np.count_nonzero(subject.failing))
+
+
+def _worked_back(subject: DivergentStage, array: Array) -> _Table | None:
+    """What the stage tells of an array; None where it tells nothing of one that differs."""
+    if not np.isfinite(subject.recorded).all() or not _is_read(subject, array):
+        return None
+    entries = None if subject.stage.is_answer else _entries(subject, array)
+    return _together(subject, array) if entries is None else _table(subject, array, entries)
+
+
+def _is_read(subject: DivergentStage, array: Array) -> bool:
+    """Whether other numbers in an array change a few frames of the stage; where none can be tried it may."""
+    few = subject.few_rows(FEW)
+    own, moved = (_rows(subject, array, values, few) for values in (array.values, array.values + _moves(array.values)))
+    return own is None or moved is None or not np.array_equal(own, moved, equal_nan=True)
 
 
 def _first_of(
@@ -188,7 +205,7 @@ def _table(subject: DivergentStage, array: Array, entries: NDArray[np.intp]) -> 
         if lowest <= highest:
             slack = STORED * abs(values[entry])
             low[entry], high[entry], known[entry] = lowest - slack, highest + slack, True
-    return _Table(array, low, high, known) if known.any() else None
+    return _Table(array, low, high, known, entries) if known.any() else None
 
 
 def _newton(
@@ -226,6 +243,35 @@ def _newton(
         if (np.abs(changed - values) <= STORED * np.abs(values)).all():
             return values, left, slope
         values = changed
+    return None
+
+
+def _together(subject: DivergentStage, array: Array) -> _Table | None:
+    """Gauss-Newton for the few entries of an array that every channel comes from together; what the values leave open of them."""
+    count, differs = len(array.values), subject.failing
+    if count > MOST_TOGETHER or not differs.any():
+        return None
+    bound = (subject.bound + STORED * np.abs(subject.recorded))[differs]
+    values: FloatArray = array.values.copy()
+    for _ in range(_ROUNDS):
+        moves = _moves(values)
+        rows = [_rows(subject, array, values + moves * entry) for entry in (np.zeros(count), *np.eye(count))]
+        known = [each[differs] / bound for each in rows if each is not None]
+        if len(known) < len(rows) or not np.isfinite(known).all():
+            return None
+        left, slopes = subject.recorded[differs] / bound - known[0], np.stack(known[1:], axis=1) - known[0][:, None]
+        is_told = np.any(slopes != 0.0, axis=0)
+        inverse = np.linalg.pinv(slopes[:, is_told] / moves[is_told], rcond=SURE)
+        step, reach = np.zeros(count), np.full(count, np.inf)
+        step[is_told] = inverse @ left
+        values = values + step
+        reach[is_told] = np.abs(inverse).sum(axis=1) + STORED * np.abs(values[is_told])
+        if (np.abs(step) <= reach).all():
+            reads = np.stack(
+                [slopes[np.nonzero(differs)[1] == channel].any(axis=0) for channel in range(differs.shape[1])]
+            )
+            of = np.where(reads.sum(axis=1) == 1, reads.argmax(axis=1), -1)
+            return _Table(array, values - reach, values + reach, is_told, of)
     return None
 
 
@@ -280,11 +326,16 @@ def _changed(table: _Table) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _in_place(table: _Table, arrays: Sequence[Array]) -> Iterator[tuple[str, FloatArray]]:
-    """So many neighbouring entries of another table, or of the same from another place on. A single number tells nothing."""
+    """So many neighbouring entries of another table, or of the same from another place on. A single number tells nothing.
+
+    Where one entry differs the others are asked too.
+    """
     width = len(table.array.values)
-    for other in arrays if width > 1 else ():
+    asked = table.differs if np.count_nonzero(table.differs) > 1 else table.known
+    for other in arrays if np.count_nonzero(asked) > 1 else ():
         for start in range(len(other.values) - width + 1):
-            if start or other.name != table.array.name:
+            is_other = start or other.name != table.array.name
+            if is_other and table.allows(other.values[start : start + width], asked):
                 part = "" if len(other.values) == width else f"[{start}:{start + width}]"
                 yield f"in whose place {other.name}{part} stands", other.values[start : start + width]
 
@@ -323,11 +374,10 @@ def _exchanged(table: _Table) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _entry_names(subject: DivergentStage, table: _Table, places: Sequence[int] | NDArray[np.intp]) -> str:
-    """Entries of a table by the fields of the stage or of an input that is as wide, else by number."""
-    layouts = [subject.contract.fields(subject.stage.name), *(subject.contract.fields(name) for name in subject.inputs)]
-    layout = next((each for each in layouts if each.width == len(table.array.values)), None)
-    if layout is None:
+    """Entries of a table by the fields of the stage that come from them, else by number."""
+    if not np.isin(places, table.of).all():
         return listed([f"[{place}]" for place in places])
-    words = names_of(layout, places)
-    is_said = len(places) < _ENOUGH or "(channels" in words
-    return words if is_said else f"{words} (channels {min(places)} to {max(places)})"
+    channels = np.flatnonzero(np.isin(table.of, places))
+    words = names_of(subject.contract.fields(subject.stage.name), channels)
+    is_said = len(channels) < _ENOUGH or "(channels" in words
+    return words if is_said else f"{words} (channels {min(channels)} to {max(channels)})"

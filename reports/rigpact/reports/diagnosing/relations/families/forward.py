@@ -11,15 +11,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
-from rigpact.contract.systems.contract import Contract
-from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.lines import almost_all, is_odd, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import STORED
 from rigpact.reports.diagnosing.relations.relation import CandidateEdit, ChannelSet
-from rigpact.reports.diagnosing.relations.subject import FEW, DivergentStage
+from rigpact.reports.diagnosing.relations.subject import DivergentStage
 
 _STEP = 2.0**-10
 """How far a number is moved, in parts of its size, to see what comes of it."""
@@ -30,8 +27,6 @@ _PATIENCE, _WORSE = 2, 0.7
 """A start from which so many steps more leave this part of the error leads nowhere."""
 _NEAR = 2.0**-6
 """The part of the error that may be left before the number is made round and judged."""
-_FEW_ENTRIES = 8
-"""Of an array of more each entry is tried only where it is worked back."""
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 
@@ -115,46 +110,6 @@ def fitted_forward(subject: DivergentStage, names: Sequence[str]) -> Iterator[Ca
             found = subject.recomputed("input", words, partial(_changed, name, edit, number), fitted=1)
             if found is not None:
                 yield replace(found, source=ChannelSet(name, np.arange(rows.shape[1])), pieces=is_odd(number))
-
-
-def fitted_constants(subject: DivergentStage) -> Iterator[CandidateEdit]:
-    """Every array of the contract with one other number in it, or with one number for all."""
-    few = subject.few_rows(FEW)
-    base = subject.rows_under(subject.contract, few)
-    for array in arrays_of(subject.contract):
-        moved = array.replaced(1.5 * array.values + 0.25)
-        beside = None if moved is None else subject.rows_under(moved, few)
-        if base is None or beside is None or np.array_equal(base, beside):
-            continue
-        for entries, where in _entries(array.values):
-            yield from _with_one_number(subject, array, entries, where)
-
-
-def _with_one_number(
-    subject: DivergentStage, array: Array, entries: NDArray[np.intp], where: str
-) -> Iterator[CandidateEdit]:
-    def under(number: float) -> Contract | None:
-        return array.replaced(np.where(np.isin(np.arange(len(array.values)), entries), number, array.values))
-
-    def rows_of(number: float) -> FloatArray | None:
-        contract = under(number)
-        return None if contract is None else subject.rows_under(contract, _beginning(subject))
-
-    number = _fitted(subject, rows_of, (1.0, 0.5))
-    contract = None if number is None else under(number)
-    if number is not None and contract is not None:
-        words = f"computed with {array.name} {number:.6g}{where}"
-        found = subject.recomputed("numbers", words, lambda _known: {}, contract, fitted=1)
-        if found is not None:
-            yield replace(found, pieces=is_odd(number))
-
-
-def _entries(values: FloatArray) -> Iterator[tuple[NDArray[np.intp], str]]:
-    """The entries of an array that may be one number, and that in words: all of them, then each of few."""
-    every = np.arange(len(values))
-    yield every, f" for {values[0]:.6g}" if len(values) == 1 else " in every channel where the file has a table"
-    if 1 < len(values) <= _FEW_ENTRIES:
-        yield from ((np.array([place]), f" for {values[place]:.6g} at [{place}]") for place in every)
 
 
 def _changed(name: str, edit: _Edit, number: float, known: DivergentStage) -> Mapping[str, FloatArray]:

@@ -319,12 +319,14 @@ def _sum(
     said, free = _words(series, chosen, numbers)
     pieces = max((is_odd(number) for number, told in zip(numbers, is_told, strict=True) if told is None), default=0)
     has_state = any(name == WAS or lag > 0 for name, lag in chosen)
+    weighs_less = any(name == WAS and number < 0.0 for (name, _), number in zip(chosen, numbers, strict=True))
     others = {name: series.others[name] for name, _ in chosen if name not in (OWN, WAS)}
     is_mixed = bool(others) and len({name for name, _ in chosen}) > 1  # an edit of one vector may say the same
     for start_words, start, is_first, more in _starts(series) if has_state else [("", series.own[0], True, 0)]:
         rows_of = _Sum(chosen, np.array(numbers), others, start, is_first)
         fitted_here = min(free, fitted) + more
-        more_words = ENDS_NO_SEARCH if fitted_here > 1 or is_mixed else 0  # numbers that fit may be of a shorter edit
+        # numbers that fit may be of a shorter edit; nobody weighs what stood there by less than nothing
+        more_words = ENDS_NO_SEARCH if fitted_here > 1 or is_mixed or weighs_less else 0
         yield from series.edit(f"{said}{start_words}", rows_of, fitted_here, pieces + more_words)
 
 
@@ -372,8 +374,8 @@ def _filter_words(
     kept, new, before = (by_term.get(term, 0.0) for term in ((WAS, 1), (OWN, 0), (OWN, 1)))
     is_difference, is_mean = (abs(new + sign * before) <= _EQUAL * abs(new) for sign in (1.0, -1.0))
     match sorted(chosen):
-        case [("", 0), ("what stood there", 1)] if abs(kept + new - 1.0) <= _EQUAL:
-            cut = -np.log(kept) / (2.0 * np.pi * seconds) if 0.0 < kept < 1.0 else np.nan
+        case [("", 0), ("what stood there", 1)] if abs(kept + new - 1.0) <= _EQUAL and 0.0 < kept < 1.0:
+            cut = -np.log(kept) / (2.0 * np.pi * seconds)
             said = f"{new:.6g} of the new and {kept:.6g} of the old each {tick} (low pass, {cut:.3g} Hz)"
             return f"{it}, smoothed: {said}", 1
         case [("", 0), ("what stood there", 1)] if abs(kept - 1.0) <= _EQUAL:

@@ -32,6 +32,7 @@ def inputs(subject: DivergentStage, names: Sequence[str], worked_back: Collectio
     number is not tried elsewhere: a vector has hundreds, and every number of every vector fits the first frames of some.
     """
     yield from _rounded(subject)
+    yield from _in_each_others_place(subject, names)
     for name in names:
         yield from _twice(subject, name)
         if name not in worked_back:
@@ -49,6 +50,19 @@ def inputs(subject: DivergentStage, names: Sequence[str], worked_back: Collectio
             yield from _inverted(subject, name, group)
             yield from _reordered(subject, name, group)
             yield from _with_constants(subject, name, group)
+
+
+def _in_each_others_place(subject: DivergentStage, names: Sequence[str]) -> Iterator[CandidateEdit]:
+    """Two vectors of the same kind and size."""
+    kinds = {name: [(each.kind, each.part) for each in groups_of(subject.contract.fields(name))] for name in names}
+    for one, other in combinations(names, 2):
+        if kinds[one] == kinds[other] and subject.before[one].shape == subject.before[other].shape:
+            words = f"{one} and {other} in each other's place"
+            yield from _try(subject, words, partial(_exchanged, one, other))
+
+
+def _exchanged(one: str, other: str, known: DivergentStage) -> Mapping[str, FloatArray]:
+    return {one: known.before[other], other: known.before[one]}
 
 
 def _try(subject: DivergentStage, words: str, change: Change) -> Iterator[CandidateEdit]:
