@@ -82,7 +82,7 @@ ERRORS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("check --each ch/norm_template.json --operations a.py", ("--operations: found --each beside it",)),
     ("run {CH} --probe no/such/probe.json", ("no/such",)),
     ("run {CH} --probe p.json -o r.npz --frames 3", ("-o, --frames beside it",)),
-    ("check ch/norm_template.json ch/engine.trace.bin", ("with bundle and model beside it",)),
+    ("check ch/norm_template.json ch/engine.trace.bin", ("found a trace", "rigpact explain")),
     # what is missing, all of it
     ("run", ("no CLIP", "no --out FILE", "no --contract FILE")), ("nan", ("no RECORDING|CLIP", "no --contract FILE")),
     ("sweep", ("no CLIP", "no --onnx PATH", "no --out FOLDER", "no --contract FILE")), ("convert", ("no IN", "no --out FILE")),

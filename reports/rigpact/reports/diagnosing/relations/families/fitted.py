@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rigpact.contract.statistics import FloatArray
+from rigpact.contract.systems.contract import Contract
+from rigpact.reference_runtime.graph.replayed import ReplayedFrames
 from rigpact.reports.diagnosing.relations.contract_arrays import Array, arrays_of
 from rigpact.reports.diagnosing.relations.lines import almost_all, roundest
 from rigpact.reports.diagnosing.relations.pulled_back import MOST_TOGETHER, STORED, SURE, of_channels, told_by_digits
@@ -148,8 +150,21 @@ def _first_of(
         if contract is not None:
             found = subject.recomputed("numbers", f"computed with {array.name} {words}", _nothing, contract, fitted)
             if found is not None:
-                yield found
+                yield replace(found, is_rule=not (fitted and _acts_on_what_stands_still(subject, contract)))
                 return
+
+
+def _acts_on_what_stands_still(subject: DivergentStage, contract: Contract) -> bool:
+    """Whether numbers act on a vector that is one row, as what it is computed from is: any number would fit that."""
+    graph, under = contract.system.graph, ReplayedFrames(subject.evidence, contract)
+    for name, own in subject.before.items():
+        rows = under.get(name)
+        if rows is None or rows.shape != own.shape or np.array_equal(rows, own) or np.ptp(rows, axis=0).any():
+            continue
+        before = [subject.before[each] for each in graph[name].needs if each in subject.before]
+        if before and not any(np.ptp(each, axis=0).any() for each in before):
+            return True
+    return False
 
 
 def _nothing(_known: DivergentStage) -> Mapping[str, FloatArray]:
