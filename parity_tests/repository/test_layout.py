@@ -27,11 +27,11 @@ LEFT |= {"training": (*LEFT["fixtures"], "fixtures"), "reports": (*LEFT["fixture
 LEFT |= {"testing": (*LEFT["reports"], "reports")}
 """What each package may import from, beside itself; `rigpact.testing` shares its root with the reports."""
 MOST_LINES = {
-    "contract": 17_720,
-    "reference_runtime": 15_250,
-    "fixtures": 4_700,
-    "reports": 35_620,
-    "parity_tests": 52_560,
+    "contract": 16_070,
+    "reference_runtime": 14_710,
+    "fixtures": 4_490,
+    "reports": 33_520,
+    "parity_tests": 50_670,
 }
 """How many lines of Python each root may have: the number is lowered where lines went, and never raised."""
 OPTIONAL = {
