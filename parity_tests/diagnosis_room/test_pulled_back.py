@@ -206,9 +206,11 @@ def test_two_mistakes_at_two_ends_are_both_said(tmp_path: Path) -> None:
     assert (found.verdict, {relation.stage for relation in found.relations}) == ("explained", {"scaled", "motors"})
 
 
-def test_a_claim_holds_behind_a_limit_too(tmp_path: Path) -> None:
-    """A limit hides what stood there: six times the rates explains all that it lets pass, and the wrong side of it not."""
-    found = _explained(tmp_path, {"rates_obs": lambda own, _: np.where(np.abs(6.0 * own) < 1.4, 6.0 * own, -3.0)})
+@every_case("factor", [6.0, 4.0])
+def test_a_claim_holds_behind_a_limit_too(tmp_path: Path, factor: float) -> None:
+    """Six times the rates, or their scale left out, explains all that a limit lets pass, and its wrong side not."""
+    wrong = {"rates_obs": lambda own, _: np.where(np.abs(factor * own) < 1.4, factor * own, -3.0)}
+    found = _explained(tmp_path, wrong)
     assert found.verdict != "explained", [relation.sentence for relation in found.relations]
-    right = _explained(tmp_path, {"rates_obs": lambda own, _: 6.0 * own})
-    assert (right.verdict, len(right.relations)) == ("explained", 1)
+    right = _explained(tmp_path, {"rates_obs": lambda own, _: factor * own})
+    assert (right.verdict, len(right.relations) + len(right.causes)) == ("explained", 1)

@@ -127,7 +127,7 @@ def test_who_drove_a_table_is_not_guessed(command, recorded, tmp_path):
     assert command("explain", tmp_path / "run.npz", *JUDGED, "--mode", "teacher").status == 0
 
 
-@passes("a recording converted to a trace, an archive, a table, JSON, and back: the same bits")
+@passes("a recording converted to a trace, a .npz, a table, JSON, and back: the same bits")
 @every_case("name", ["out.npz", "out.csv", "out.json", "out.trace.bin", "out.trace.safetensors"])
 def test_a_converted_recording_has_the_same_bits(command, recorded, tmp_path, name):
     """A conversion that rounds would hide, or invent, what is compared afterwards."""

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from rigpact.contract.declared.operation import Built, Reading, Use
-from rigpact.contract.declared.values import Choice, Number
+from rigpact.contract.declared.values import Number
 from rigpact.contract.errors import Wrong
 from rigpact.contract.statistics import FloatArray
 from rigpact.contract.systems.contract import Frames
@@ -243,13 +243,12 @@ def _normalise(use: Use, *, apply: Callable[..., FloatArray], sign: float) -> Bu
     epsilon = use.number("epsilon", 1, default=0.0, meaning="the summand of std", misread=added)
     floor = use.number("floor", 1, default=0.0)
     both = use.value_of(std).reshape(-1), use.value_of(epsilon)
-    summed = Choice(_SUMMED["std"]) if added is None else use.choice(
-        "summand_of", _SUMMED, f"to what {use.stage} adds epsilon", default="std", shows=lambda apply: apply(*both),
+    summed = use.choice(  # without epsilon both words say the same
+        "summand_of", _SUMMED, f"to what {use.stage} adds epsilon", default="std",
+        shows=lambda add: both[0] if added is None else add(*both),
     )  # fmt: skip
-    declared = (
-        use.value_of(mean).reshape(-1),
-        np.maximum(_SUMMED[use.table.get("summand_of", "std")](*both), use.value_of(floor)),
-    )
+    add = _SUMMED[use.table.get("summand_of", "std")]
+    declared = use.value_of(mean).reshape(-1), np.maximum(add(*both), use.value_of(floor))
 
     def repeated(rows: FloatArray, count: int, *statistics: FloatArray) -> FloatArray:
         for _ in range(count):

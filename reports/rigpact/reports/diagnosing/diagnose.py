@@ -169,10 +169,8 @@ def _relations(
     stages = [stage for stage in unresolved if stage not in at_one_stage]
     explained = {cause.stage: cause.frames_explained for cause in causes if _is_in_part(hypotheses, cause)}
     found = find_relations(hypotheses, stages, base, budget)
-    whole = {
-        cause.stage for cause in causes if not cause.is_partial
-    }  # what breaks others gives way to what explains as much
-    better = [
+    whole = {cause.stage for cause in causes if not cause.is_partial}
+    better = [  # what breaks others gives way to what explains as much
         each
         for each in found
         if each.frames_explained > explained.get(each.stage, -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -39,8 +39,7 @@ def in_terms_of(
     agrees_first = sorted(hypotheses.judged, key=failing.__contains__)
     errors = [error for stage in agrees_first if (error := hypotheses.error(stage, {})) is not None]
     with_told = partial(with_terms, hypotheses.evidence, hypotheses.contract, errors)
-    held, scaled = with_told(ENOUGH), with_told(ENOUGH, through=True)
-    likely = sorted((each for each in (scaled, held) if each is not None), key=partial(_differing, hypotheses))
+    likely = [with_told(ENOUGH, through=True), with_told(ENOUGH)]
     others = (
         with_told(least, far=far, behind_terms=behind_terms)
         for least, far, behind_terms in (
@@ -49,9 +48,11 @@ def in_terms_of(
             (0.0, True, True),  # between ticks little is known
         )
     )
+    # a mistake is simple where few stages differ
+    first = sorted(_that_differ(hypotheses, likely), key=lambda each: len(each[1]))
     best, known = None, [hypotheses.evidence.recorded.keys()]
-    for evidence in chain(likely, others):
-        if evidence is None or evidence.recorded.keys() in known or _hides(hypotheses, evidence, failing):
+    for evidence, differs in chain(first, _that_differ(hypotheses, others)):
+        if evidence.recorded.keys() in known or _hides(hypotheses, differs, failing):
             continue
         known.append(evidence.recorded.keys())
         found = _carried_on(hypotheses, evidence, again(evidence, budget=most.part(_OF_TERMS)))
@@ -63,9 +64,11 @@ def in_terms_of(
     return best
 
 
-def _differing(hypotheses: Hypotheses, evidence: Evidence) -> int:
-    """How many stages differ with what is told: a mistake is simple where few do."""
-    return len(Hypotheses(evidence, hypotheses.contract).failing({}))
+def _that_differ(hypotheses: Hypotheses, told: Iterable[Evidence | None]) -> Iterator[tuple[Evidence, Collection[str]]]:
+    """What is told, each with the stages that differ then."""
+    for evidence in told:
+        if evidence is not None:
+            yield evidence, Hypotheses(evidence, hypotheses.contract).failing({})
 
 
 def _as_terms(hypotheses: Hypotheses, judged: Diagnosis, evidence: Evidence, found: Diagnosis) -> Diagnosis:
@@ -84,11 +87,10 @@ def _as_terms(hypotheses: Hypotheses, judged: Diagnosis, evidence: Evidence, fou
     return replace(found, first_divergence=judged.first_divergence, stages=(*stages, *terms))
 
 
-def _hides(hypotheses: Hypotheses, evidence: Evidence, failing: Collection[str]) -> bool:
+def _hides(hypotheses: Hypotheses, differs: Collection[str], failing: Collection[str]) -> bool:
     """Whether a stage that differs does so no more, nor anything on the way to it, as what was told of that is too uncertain."""
-    told = Hypotheses(evidence, hypotheses.contract)
-    differs, own = {*told.failing({})}, hypotheses.evidence.recorded
-    return any(differs.isdisjoint(path_of(hypotheses.graph, stage, own)) for stage in failing)
+    own = hypotheses.evidence.recorded
+    return any(path_of(hypotheses.graph, stage, own).isdisjoint(differs) for stage in failing)
 
 
 def claims(diagnosis: Diagnosis) -> int:
@@ -121,8 +123,14 @@ def _carried_on(hypotheses: Hypotheses, told: Evidence, found: Diagnosis) -> Dia
 
     A limit hides what stood before it, and no claim is judged there; what comes of the claim behind the limit is.
     """
-    evidence, graph, contract = hypotheses.evidence, hypotheses.graph, hypotheses.contract
+    evidence, graph = hypotheses.evidence, hypotheses.graph
+    changes = {knob: value for each in found.causes if not each.breaks for knob, value in each.changes.items()}
+    under = hypotheses.contract.with_conventions(changes)
     claimed, off = dict[str, FloatArray](), dict[str, FloatArray]()
+    for stage in {cause.stage for cause in found.causes} - evidence.recorded.keys():
+        error = stage_error(ReplayedFrames(told, under), stage)
+        if error is not None:
+            claimed[stage], off[stage] = error.replayed, error.tolerance
     for each in found.relations:
         if each.stage not in evidence.recorded and each.is_rule and each.rows is not None:
             rows, wide = claimed.get(each.stage, told.recorded[each.stage]), off.get(each.stage, told.off[each.stage])
@@ -131,10 +139,7 @@ def _carried_on(hypotheses: Hypotheses, told: Evidence, found: Diagnosis) -> Dia
     follows = graph.after(tuple(claimed))
     beside = {name: rows for name, rows in told.recorded.items() if name in evidence.recorded or name not in follows}
     own_off = {name: wide for name, wide in told.off.items() if name in beside}
-    frames = ReplayedFrames(
-        replace(evidence, recorded={**beside, **claimed}, off={**own_off, **off}),
-        contract.with_conventions({knob: value for each in found.causes for knob, value in each.changes.items()}),
-    )
+    frames = ReplayedFrames(replace(evidence, recorded={**beside, **claimed}, off={**own_off, **off}), under)
     behind = [each for each in hypotheses.judged if claimed.keys() & path_of(graph, each, evidence.recorded)]
     errors = [error for each in behind if (error := stage_error(frames, each)) is not None and not error.ok]
     if errors and found.verdict == "explained":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -98,9 +98,9 @@ class Relation(AsJson):
     ratio: float
     source: str = ""
     channels: tuple[int, ...] = ()
-    excess: Any = field(default=None, metadata={"kept": False})
-    rows: Any = field(default=None, metadata={"kept": False})
-    bound: Any = field(default=None, metadata={"kept": False})
+    excess: Any = None
+    rows: Any = None
+    bound: Any = None
     cost: int = 0
     fitted: int = 0
     is_rule: bool = True

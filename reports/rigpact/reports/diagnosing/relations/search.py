@@ -165,15 +165,15 @@ def _around(subject: DivergentStage, first: int) -> DivergentStage:
     return subject.of_stage(evidence, subject.contract, error or subject.error)
 
 
-def relations_of(subject: DivergentStage, *, with_pairs: bool = True) -> list[Relation]:
+def relations_of(subject: DivergentStage) -> list[Relation]:
     """The relations of one stage: one that explains all that differs, else those that explain most, each of its own channels.
 
-    with_pairs: whether two edits on one way are looked for where single ones leave something.
+    Two edits on one way are looked for where single ones leave something.
     """
     if not subject.failing.any():  # what is not finite comes from no number
         return []
     found = _relations_of(subject)
-    return (_pairs(subject, found) if with_pairs else []) or found
+    return _pairs(subject, found) or found
 
 
 def _from(

@@ -118,27 +118,25 @@ def _readings(subject: DivergentStage, wanted: Callable[[int], bool]) -> Iterato
 
 def _may_mend(subject: DivergentStage, array: Array) -> bool:
     """Whether almost all that differs stands in channels that an array has a part in."""
+    reached = subject.failing & _reached(subject, array)
+    return bool(np.count_nonzero(reached) >= NEARLY * np.count_nonzero(subject.failing))
+
+
+def _reached(subject: DivergentStage, array: Array) -> NDArray[np.bool_]:
+    """The channels of a few frames that other numbers in an array change, (W,); all of them where none can be tried."""
     few = subject.few_rows(FEW)
     own, moved = (_rows(subject, array, values, few) for values in (array.values, array.values + _moves(array.values)))
     if own is None or moved is None or own.shape != moved.shape:
-        return True
-    reached = subject.failing & (own != moved).any(axis=0)
-    return bool(np.count_nonzero(reached) >= NEARLY * np.count_nonzero(subject.failing))
+        return np.ones(subject.failing.shape[1], bool)
+    return np.asarray(((own != moved) & ~np.isnan(own)).any(axis=0))
 
 
 def _worked_back(subject: DivergentStage, array: Array) -> _Table | None:
     """What the stage tells of an array; None where it tells nothing of one that differs."""
-    if not np.isfinite(subject.recorded).all() or not _is_read(subject, array):
+    if not np.isfinite(subject.recorded).all() or not _reached(subject, array).any():
         return None
     entries = None if subject.stage.is_answer else _entries(subject, array)
     return _together(subject, array) if entries is None else _table(subject, array, entries)
-
-
-def _is_read(subject: DivergentStage, array: Array) -> bool:
-    """Whether other numbers in an array change a few frames of the stage; where none can be tried it may."""
-    few = subject.few_rows(FEW)
-    own, moved = (_rows(subject, array, values, few) for values in (array.values, array.values + _moves(array.values)))
-    return own is None or moved is None or not np.array_equal(own, moved, equal_nan=True)
 
 
 def _first_of(
@@ -155,16 +153,13 @@ def _first_of(
 
 
 def _acts_on_what_stands_still(subject: DivergentStage, contract: Contract) -> bool:
-    """Whether numbers act on a vector that is one row, as what it is computed from is: any number would fit that."""
+    """Whether numbers act only on vectors that are one row, as what these are computed from is: any number would fit that."""
     graph, under = contract.system.graph, ReplayedFrames(subject.evidence, contract)
-    for name, own in subject.before.items():
-        rows = under.get(name)
-        if rows is None or rows.shape != own.shape or np.array_equal(rows, own) or np.ptp(rows, axis=0).any():
-            continue
-        before = [subject.before[each] for each in graph[name].needs if each in subject.before]
-        if before and not any(np.ptp(each, axis=0).any() for each in before):
-            return True
-    return False
+    others = {name: rows for name in subject.before if (rows := under.get(name)) is not None}
+    changed = {name for name, rows in others.items() if not np.array_equal(rows, subject.before[name], equal_nan=True)}
+    acted_on = [name for name in changed if changed.isdisjoint(graph[name].needs)]
+    looked_at = {each for name in acted_on for each in (name, *graph[name].needs)} & others.keys()
+    return bool(acted_on) and not any(np.ptp(others[name], axis=0).any() for name in looked_at)
 
 
 def _nothing(_known: DivergentStage) -> Mapping[str, FloatArray]:
